@@ -20,7 +20,7 @@ KERNEL_PROGRAMS := $(wildcard crates/kernel/src/programs/*.rs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-rust test-python kernel wheels test-kernel test-kernels search fuzz bench bench-ns3 fmt lock clean
+.PHONY: help setup demo test check test-rust test-python kernel wheels test-kernel test-kernels search fuzz bench bench-ns3 docs fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -119,6 +119,9 @@ bench: setup  ## packet-hops per second, instructions and memory of whole runs, 
 
 bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair: downloads ns-3, takes two minutes
 	$(BIN)/python bench/ns3/compare.py --into target/ns3
+
+docs: setup  ## the pages of the Python interface, made of its docstrings, in target/docs/api
+	$(BIN)/python packaging/site/api.py --out target/docs/api
 
 fmt: $(TOOLS)  ## format Rust and Python in place
 	cargo fmt --all -- $(LISTED)

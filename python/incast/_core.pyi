@@ -3,6 +3,8 @@
 Types only; the code is in crates/python. Units are in the names: `_s`, `_us`, `_kb`, `_gbps`.
 """
 
+from __future__ import annotations  # noqa: PYI044 - pdoc executes this file for its types
+
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypedDict, final
@@ -230,7 +232,18 @@ class AlgorithmError(IncastError):
 
 @final
 class Scenario:
-    """A scenario: network, traffic, transport and measurement. Immutable."""
+    """A scenario: network, traffic, transport and measurement. Immutable.
+
+    Example:
+        ```python
+        import incast
+
+        scenario = incast.load("incast").with_set({"run.duration": "5ms", "run.warmup": "1ms"})
+        scenario.facts("timely")["paths"]  # hops, RTT and rate of the shortest and the longest path
+        scenario.cost("timely")["packet_hops"]
+        scenario.toml()  # the text, which `Scenario.parse` reads
+        ```
+    """
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Scenario:
@@ -965,10 +978,30 @@ def native_fields() -> dict[str, list[tuple[str, str]]]:
     """
 
 def schema() -> str:
-    """The JSON Schema of a scenario."""
+    """The JSON Schema of a scenario, as a text.
+
+    Example:
+        ```python
+        import json
+
+        import incast
+
+        json.loads(incast.schema())["properties"].keys()
+        ```
+    """
 
 def algorithms() -> list[Algorithm]:
-    """All algorithms, in the order of the registry."""
+    """All algorithms, in the order of the registry.
+
+    Example:
+        ```python
+        import incast
+
+        timely = next(one for one in incast.algorithms() if one.name == "timely")
+        timely.source  # the publication
+        [(one.name, one.default, one.source) for one in timely.parameters]
+        ```
+    """
 
 @final
 class Algorithm:
@@ -1094,7 +1127,15 @@ class Workload:
         """The size in bytes that a flow does not exceed with this probability."""
 
 def workloads() -> list[Workload]:
-    """The distributions of flow sizes that ship."""
+    """The distributions of flow sizes that ship.
+
+    Example:
+        ```python
+        import incast
+
+        {one.name: one.mean_bytes for one in incast.workloads()}
+        ```
+    """
 
 @final
 class UdpOptions:

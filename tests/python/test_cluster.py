@@ -1,5 +1,6 @@
 """Runs on a real Dask scheduler and its workers, on loopback: the same results, whatever dies."""
 
+import errno
 import os
 import random
 import signal
@@ -9,14 +10,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import incast
 from conftest import SHORT, Finished
 from dask_cluster import Cluster, cluster
+from incast.base import cluster as clusters
 from incast.base import executor
 from incast.reproduce import driver, spec
+from incast.results import sweep_files
 
 Command = Callable[..., Finished]
 
@@ -112,6 +116,106 @@ def test_reproduction_is_the_same(dask: Cluster, tmp_path: Path) -> None:
         (outcome,) = driver.reproduce([mine], out, jobs=1, scheduler=where)
         rows.append(outcome.rows.drop("seconds"))
     assert rows[0].equals(rows[1])
+
+
+class Steady(incast.CongestionControl):
+    """A part of the line rate, whatever happens; some parts kill the process."""
+
+    part = incast.parameter(0.05, doc="The part of the line rate.", least=0.001, most=1.0)
+
+    def on_start(self, flow: incast.Flow) -> None:
+        if self.part == 0.75:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.rate = self.part * flow.line_rate
+
+    def on_ack(self, ack: incast.Ack) -> None:
+        pass
+
+
+def test_classes_of_ones_own_run_there_as_here(dask: Cluster, tmp_path: Path) -> None:
+    short = incast.load("incast").with_set(*SHORT)
+    vary = {"traffic.0.connections": [1, 4]}
+    for where, name in ((None, "here"), (dask.address, "there")):
+        found = incast.sweep(
+            short, [Steady, Steady(part=0.02), "timely"], vary=vary, seeds=2,
+            out=tmp_path / name, scheduler=where,
+        )  # fmt: skip
+        assert found.complete, found.errors
+    assert dataset(tmp_path / "there") == dataset(tmp_path / "here")
+
+
+def test_short_runs_travel_together_and_give_the_same(
+    dask: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = incast.load("incast").with_set("run.duration=1ms", "run.warmup=200us")
+    sizes: list[int] = []
+    submit = clusters._Desk.submit
+
+    def counted(desk: clusters._Desk, group: list[tuple[int, object]]) -> None:
+        sizes.append(len(group))
+        submit(desk, group)
+
+    monkeypatch.setattr(clusters._Desk, "submit", counted)
+    # The bound on what is short is that of a calm machine.
+    monkeypatch.setattr(clusters, "_SHORT_S", 5.0)
+    incast.sweep(tiny, "timely", seeds=150, out=tmp_path / "there", scheduler=dask.address)
+    assert sum(sizes) == 150
+    assert (sizes[0], max(sizes), sizes[-1]) == (1, 8, 1), "alone until it is known, and at the end"
+    incast.sweep(tiny, "timely", seeds=150, out=tmp_path / "here")
+    assert dataset(tmp_path / "there") == dataset(tmp_path / "here")
+
+
+def test_a_run_that_kills_workers_is_lost_alone_out_of_its_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = incast.load("incast").with_set("run.duration=1ms", "run.warmup=200us")
+    parts = [part / 1000 for part in range(1, 120)]
+    parts[60] = 0.75  # which goes with seven others
+    cc = [Steady(part=part) for part in parts]
+    monkeypatch.setattr(clusters, "_SHORT_S", 5.0)
+    ended = threading.Event()
+    allowed = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+    with cluster(tmp_path / "dask", environment=allowed) as found:
+
+        def keep() -> None:
+            while not ended.wait(0.2):
+                if sum(one.poll() is None for one in found.processes) < 2:
+                    found.add()
+
+        keeper = threading.Thread(target=keep)
+        keeper.start()
+        try:
+            there = incast.sweep(tiny, cc, out=tmp_path / "there", scheduler=found.address)
+        finally:
+            ended.set()
+            keeper.join()
+    assert there.done + there.failed == 119
+    failed = dict(there.runs.drop_nulls("error").select("scheme", "error").iter_rows())
+    assert "was killed by the system" in failed["test_cluster:Steady[part=0.75]"]
+    # Dask counts a death against all that the worker had, so others may be lost, but no group is.
+    assert len(failed) < 8, failed
+
+
+def test_a_full_disk_is_one_error_and_the_same_call_goes_on(
+    dask: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = incast.load("incast").with_set(*SHORT)
+    real, room = sweep_files.staging.file, [4]
+
+    def file(target: Path) -> Any:  # noqa: ANN401
+        if target.parent.name == "runs" and room[0] == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        room[0] -= target.parent.name == "runs"
+        return real(target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep_files.staging, "file", file)
+        with pytest.raises(incast.OutputError, match=r"cannot be written: No space left on device"):
+            incast.sweep(short, "timely", seeds=12, out=tmp_path / "out", scheduler=dask.address)
+    assert len(list((tmp_path / "out" / "runs").iterdir())) == 4
+    incast.sweep(short, "timely", seeds=12, out=tmp_path / "out", scheduler=dask.address)
+    incast.sweep(short, "timely", seeds=12, out=tmp_path / "here")
+    assert dataset(tmp_path / "out") == dataset(tmp_path / "here")
 
 
 def failing(task: int) -> int:
@@ -219,7 +323,7 @@ def silent() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", ["nobody", "silent", "nonsense", "no-name"])
-@pytest.mark.parametrize("name", ["sweep", "saturate"])
+@pytest.mark.parametrize("name", ["sweep", "saturate", "tune", "reproduce"])
 def test_a_cluster_that_does_not_answer_is_told_within_seconds(
     command: Command, kind: str, name: str
 ) -> None:
@@ -230,7 +334,12 @@ def test_a_cluster_that_does_not_answer_is_told_within_seconds(
         "nonsense": "gopher://x",
         "no-name": "tcp://no-such-host.invalid:8786",
     }[kind]
-    scenario = {"sweep": ["incast", *SET, "--cc", "timely"], "saturate": ["timely-clos-rpc"]}
+    scenario = {
+        "sweep": ["incast", *SET, "--cc", "timely"],
+        "saturate": ["timely-clos-rpc"],
+        "tune": ["incast", *SET, "--cc", "timely", "--minimize", "rtt_mean_us"],
+        "reproduce": ["timely/burst-pacing", "--quick"],
+    }
     began = time.monotonic()
     done = command(name, *scenario[name], "--scheduler", address, "--out", "out")
     assert time.monotonic() - began < 15

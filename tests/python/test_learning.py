@@ -23,6 +23,7 @@ from incast.learning import (
     CongestionParallelEnv,
     CongestionVectorEnv,
     Reward,
+    Tree,
     Uniform,
 )
 from learners import STAR, assert_same_tables, value
@@ -153,6 +154,37 @@ def test_a_change_and_its_bounds(star: incast.Scenario) -> None:
     assert rates[2:] == pytest.approx([40, 50, 40, 50, 50 / 1.125], rel=1e-6)
 
 
+def test_a_window_and_its_bounds(star: incast.Scenario) -> None:
+    alone = star.with_set({"traffic.0.connections": 1, "transport.kind": "stream"})
+    env = CongestionEnv(alone, action="window", step=0.25, others="dctcp", interval="20us")
+    env.reset(seed=1)
+    assert (env.action_space.low, env.action_space.high) == (-1.0, 1.0)
+    told = [env.step(np.float32([action]))[4] for action in (0.0, 0.0, 0.0, 1.0, -1.0, 7.0, -0.5)]
+    rates = [one["rate"] for one in told]
+    # The least RTT is known by the fourth; before, the window was that of ten packets.
+    assert rates[4:] == pytest.approx([rates[3] * k for k in (1 / 1.25, 1, 1 / 1.125)], rel=1e-6)
+    assert max(one["in_flight"] for one in told) <= 1.25 * 10 * 1460
+    # A window of less than a packet is one.
+    for _ in range(14):
+        *_, info = env.step(np.float32([-1.0]))
+    assert info["in_flight"] == 1460
+    assert info["rate"] == pytest.approx(1500 * 8e-3 / 7.48, rel=0.05)
+
+
+def test_a_window_that_is_kept_is_that_of_a_tree(star: incast.Scenario, tmp_path: Path) -> None:
+    tree = Tree(
+        {"interval": "20us", "action": "window", "step": 0.2, "initial": 0.1},
+        [
+            {"feature": "rtt_mean", "threshold": 0.25, "low": 1, "high": 2},
+            {"action": 1.0},
+            {"action": -1.0},
+        ],
+    )
+    result = incast.run(star, tree.save(tmp_path / "window.json"), seed=1)
+    assert result.summary["throughput_gbps"][0] > 50
+    assert result.summary["drops"][0] == 0
+
+
 def test_an_episode_ends_with_the_run_or_with_the_flow(star: incast.Scenario) -> None:
     env = CongestionEnv(star, interval="30us")
     env.reset(seed=1)
@@ -270,7 +302,7 @@ def stepped(action: object) -> Callable[[incast.Scenario], object]:
         (make(interval="10"), 'interval = "10"'),
         (make(interval="10ns"), "from 1us to 1s"),
         (make(interval="1ms"), "run.duration is shorter than an interval of 1000 us"),
-        (make(action="leap"), 'action = "leap": expected "change" or "share"'),
+        (make(action="leap"), 'action = "leap": expected "change", "share" or "window"'),
         (make(step=0), "step = 0"),
         (make(initial=2), "initial = 2"),
         (make(threads=0), "threads = 0"),

@@ -1,6 +1,8 @@
 """An algorithm in a crate of its own: the template builds to a package that incast finds."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +11,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+
+import dask_cluster
 
 ROOT = Path(__file__).parents[2]
 CRATE = ROOT / "examples/own-algorithm"
@@ -20,13 +24,16 @@ pytestmark = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the package, as pip would unpack it."""
-    out = tmp_path_factory.mktemp("own-crate")
+    return built(CRATE, tmp_path_factory.mktemp("own-crate"))
+
+
+def built(crate: Path, out: Path) -> Path:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "maturin", "build", "--offline", "--locked"),
             *("--profile", "dev", "--out", str(out), "--interpreter", sys.executable),
         ],
-        check=False, cwd=CRATE, capture_output=True, text=True,
+        check=False, cwd=crate, capture_output=True, text=True,
         env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -76,6 +83,90 @@ def test_it_runs_with_parameters_in_several_processes_and_in_sweeps(
     before = {path.name for path in (tmp_path / "s").rglob("*") if path.is_file()}
     assert command(installed, tmp_path, *sweep).returncode == 0
     assert {path.name for path in (tmp_path / "s").rglob("*") if path.is_file()} == before
+
+
+def test_a_sweep_makes_the_runs_of_a_changed_package_again_and_no_others(
+    installed: Path, tmp_path: Path
+) -> None:
+    site = tmp_path / "site"
+    shutil.copytree(installed, site)
+    sweep = ("sweep", "incast", *SHORT, "--vary", "transport.mtu=1000B,1500B", "--cc",
+             "delay-target", "--cc", "timely", "--out", "s", "--quiet")  # fmt: skip
+
+    def made() -> set[str]:
+        done = command(site, tmp_path, *sweep)
+        assert done.returncode == 0, done.stderr
+        return {path.name for path in (tmp_path / "s" / "runs").iterdir()}
+
+    first = made()
+    assert len(first) == 4
+    data = (tmp_path / "s" / "runs.parquet").read_bytes()
+    (library,) = site.rglob("*.so")
+    with library.open("ab") as file:
+        file.write(b"another build")
+    second = made()
+    changed = {json.loads((tmp_path / "s" / "runs" / name).read_text())["scheme"]
+               for name in second - first}  # fmt: skip
+    assert (first <= second, len(second), changed) == (True, 6, {"delay-target"})
+    # The same algorithm gives the same results, under the digest of another build.
+    assert data != (tmp_path / "s" / "runs.parquet").read_bytes()
+
+
+def test_a_worker_with_another_build_of_the_package_is_refused(
+    installed: Path, tmp_path: Path
+) -> None:
+    worker = tmp_path / "site"
+    shutil.copytree(installed, worker)
+    (library,) = worker.rglob("*.so")
+    with library.open("ab") as file:
+        file.write(b"another build")
+    line = ("sweep", "incast", *SHORT, "--cc", "delay-target", "--quiet")
+    with dask_cluster.cluster(tmp_path / "dask", workers=0) as found:
+        with_it = {"PYTHONPATH": str(worker)}
+        found.add(environment=with_it)
+        there = ("--scheduler", found.address)
+        done = command(installed, tmp_path, *line, *there, "--out", "other")
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1] == (
+            "error: delay-target: a worker has another build of its package: install the same on "
+            "the workers as here"
+        )
+        assert "Traceback" not in done.stderr
+        done = command(worker, tmp_path, *line, *there, "--out", "same")
+        assert done.returncode == 0, done.stderr
+    with dask_cluster.cluster(tmp_path / "none", workers=1) as found:
+        done = command(installed, tmp_path, *line, "--scheduler", found.address, "--out", "no")
+        assert done.returncode == 2
+        assert "a worker has no package with this algorithm" in done.stderr.splitlines()[-1]
+
+
+PANIC = """        assert!(ack.now < incast_cc::Time::from_ps(3_000_000_000), "the trap");
+"""
+
+
+def test_a_panic_in_an_algorithm_names_flow_and_time(tmp_path: Path) -> None:
+    """One in a crate that is built with it, here in `on_ack` from 3 ms on."""
+    crate = tmp_path / "crate"
+    shutil.copytree(CRATE, crate)
+    # Of another version, or Cargo would take one of the two for the other.
+    mine, other = (f'name = "own-algorithm"\nversion = "0.1.{place}"' for place in (0, 1))
+    begin = "    fn on_ack(&mut self, ack: &Ack<'_>) {\n"
+    for path, old, new in (
+        ("Cargo.toml", "../../crates", str(ROOT / "crates")),
+        ("Cargo.toml", mine, other),
+        ("Cargo.lock", mine, other),
+        ("src/lib.rs", begin, begin + PANIC),
+    ):
+        text = (crate / path).read_text()
+        assert old in text, path
+        (crate / path).write_text(text.replace(old, new))
+    site = built(crate, tmp_path / "out")
+    done = command(site, tmp_path, "run", "incast", *SHORT, "--cc", "delay-target", "--out", "o")
+    assert done.returncode == 2, done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    place = r"flow \d+ at 3\d{3}\.\d{3} us, in on_ack\(\)"
+    assert re.search(f"{place}: ValueError: it failed: an exception or a panic", last), last
+    assert "the trap" in done.stderr, "Rust's own words stand above"
 
 
 @pytest.mark.parametrize(

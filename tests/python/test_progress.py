@@ -1,11 +1,48 @@
 """The bar of many runs, on a terminal: what no other test has."""
 
 import io
+import re
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+import incast
 from incast.terminal import progress
+
+
+def test_the_bar_of_a_sweep_tells_runs_done_failed_and_left_and_the_time_left(
+    monkeypatch: pytest.MonkeyPatch, short: incast.Scenario, tmp_path: Path
+) -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=100)
+    monkeypatch.setattr(progress, "_terminal", lambda *, visible: console if visible else None)
+    with progress.bar_of_sweep(5, 2, visible=True) as show:
+        show(3, 1)
+    shown = screen.getvalue()
+    assert "3 runs done, 1 failed, 1 left" in shown
+    # The time left stands before its word.
+    assert re.search(r"(-|\d):(-|\d)+(\x1b\[0m)? +(\x1b\[\d+m)?left", shown), shown
+    screen.truncate(0)
+
+    class Divides(incast.CongestionControl):
+        def on_start(self, flow: incast.Flow) -> None:
+            self.rate = flow.line_rate / 0
+
+        def on_ack(self, ack: incast.Ack) -> None:
+            pass
+
+    options = {"seeds": 2, "out": tmp_path / "sweep", "jobs": 1}
+    incast.sweep(short, ["timely"], **options, progress=True)
+    found = incast.sweep(short, ["timely", Divides], **options, progress=True)
+    assert (found.done, found.failed) == (2, 2)
+    shown = screen.getvalue()
+    # What is shown last; the bar is drawn some times in a second.
+    assert "2 runs done, 0 failed, 0 left" in shown
+    assert "2 runs done, 2 failed, 0 left" in shown
+    length = len(shown)
+    incast.sweep(short, ["timely"], **options)
+    assert len(screen.getvalue()) == length, "nobody asked for it"
 
 
 def test_a_bar_shows_before_and_after_the_number_of_runs_is_known(

@@ -1,14 +1,16 @@
-//! Actions: the effect of a number on the rate.
+//! Actions: the effect of a number on the rate or the window.
 
-use incast_cc::{Rate, Span};
+use incast_cc::{Bytes, Flow, Limits, Rate, Span};
 
 /// The least rate, as a part of the NIC's.
 const LEAST: f64 = 0.001;
+/// The greatest window in bytes: that of 100 Gb/s over 80 ms.
+const GREATEST: f64 = 1e9;
 
 /// The meaning of an action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
-    /// A change by a factor: `1 + step * a` where the action `a` is above zero, and
+    /// A change of the rate by a factor: `1 + step * a` where the action `a` is above zero, and
     /// `1 / (1 - step * a)` below, as in Aurora (Jay et al., ICML 2019).
     Change {
         /// The greatest part by which one action changes the rate.
@@ -16,30 +18,84 @@ pub enum Action {
     },
     /// The rate as a part of the NIC's.
     Share,
+    /// A change of the window by a factor, as `Change` has it.
+    Window {
+        /// The greatest part by which one action changes the window.
+        step: f64,
+    },
+}
+
+/// The quantity that actions control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sending {
+    /// The pacing rate; there is no window.
+    Rate(Rate),
+    /// The window in bytes, with the parts of a byte; there is no pacing.
+    Window(f64),
+}
+
+impl Sending {
+    /// The limits of a flow.
+    pub(crate) fn limits(self) -> Limits {
+        match self {
+            Self::Rate(rate) => Limits::rate(rate),
+            Self::Window(window) => Limits::window(whole(window)),
+        }
+    }
+
+    /// The rate; of a window, that at which it is sent in each least RTT, and before there is one
+    /// the NIC's.
+    pub(crate) fn rate(self, floor: Span, line_rate: Rate) -> Rate {
+        match self {
+            Self::Rate(rate) => rate,
+            Self::Window(_) if floor == Span::MAX || floor == Span::ZERO => line_rate,
+            Self::Window(window) => Rate::from_bps_f64(window * 8e12 / floor.as_ps() as f64),
+        }
+    }
+}
+
+/// A window in whole bytes.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a window lies between a byte and the greatest one"
+)]
+const fn whole(window: f64) -> Bytes {
+    Bytes::new(window as u64)
+}
+
+/// A quantity that an action changes by a factor.
+fn changed(before: f64, step: f64, action: f64) -> f64 {
+    if action >= 0.0 { before * (1.0 + step * action) } else { before / (1.0 - step * action) }
 }
 
 impl Action {
     /// The least and the greatest action; others become the nearer one.
     pub const fn bounds(self) -> (f32, f32) {
         match self {
-            Self::Change { .. } => (-1.0, 1.0),
+            Self::Change { .. } | Self::Window { .. } => (-1.0, 1.0),
             Self::Share => (0.0, 1.0),
         }
     }
 
-    /// The rate after an action: at least a thousandth of the NIC's, and at most that.
-    pub fn rate(self, before: Rate, action: f32, line_rate: Rate) -> Rate {
+    /// What is sent after an action. A rate is at least a thousandth of the NIC's, and at most that;
+    /// a window at least a packet, and at most a gigabyte.
+    pub(crate) fn next(self, before: Sending, action: f32, line_rate: Rate, mss: Bytes) -> Sending {
         let (low, high) = self.bounds();
         let action = f64::from(action.clamp(low, high));
         let line = line_rate.as_bps() as f64;
-        let wanted = match self {
-            Self::Change { step } if action >= 0.0 => {
-                before.as_bps() as f64 * (1.0 + step * action)
+        let wanted = match (self, before) {
+            (Self::Window { step } | Self::Change { step }, Sending::Window(window)) => {
+                let least = (mss.get() as f64).clamp(1.0, GREATEST);
+                return Sending::Window(changed(window, step, action).clamp(least, GREATEST));
             }
-            Self::Change { step } => before.as_bps() as f64 / (1.0 - step * action),
-            Self::Share => line * action,
+            (Self::Change { step } | Self::Window { step }, Sending::Rate(rate)) => {
+                changed(rate.as_bps() as f64, step, action)
+            }
+            (Self::Share, _) => line * action,
         };
-        Rate::from_bps_f64(wanted.max(line * LEAST)).max(Rate::from_bps(1)).min(line_rate)
+        let rate = Rate::from_bps_f64(wanted.max(line * LEAST));
+        Sending::Rate(rate.max(Rate::from_bps(1)).min(line_rate))
     }
 }
 
@@ -50,7 +106,8 @@ pub struct Control {
     pub interval: Span,
     /// The meaning of an action.
     pub action: Action,
-    /// The rate at which a flow starts, as a part of the NIC's.
+    /// The rate at which a flow starts, as a part of the NIC's. A window starts as those of other
+    /// algorithms do.
     pub initial: f64,
 }
 
@@ -75,15 +132,24 @@ impl Control {
         let action = match action {
             "change" => Action::Change { step },
             "share" => Action::Share,
-            _ => return Err(format!("action = {action:?}: expected \"change\" or \"share\"")),
+            "window" => Action::Window { step },
+            _ => {
+                return Err(format!(
+                    "action = {action:?}: expected \"change\", \"share\" or \"window\""
+                ));
+            }
         };
         Ok(Self { interval, action, initial })
     }
 
-    /// The rate at which a flow starts.
-    pub(crate) fn start(&self, line_rate: Rate) -> Rate {
-        let wanted = line_rate.as_bps() as f64 * self.initial;
-        Rate::from_bps_f64(wanted).max(Rate::from_bps(1)).min(line_rate)
+    /// What a flow sends at its start.
+    pub(crate) fn start(&self, flow: &Flow) -> Sending {
+        if matches!(self.action, Action::Window { .. }) {
+            let window = flow.initial_window.max(flow.mss).get() as f64;
+            return Sending::Window(window.clamp(1.0, GREATEST));
+        }
+        let wanted = flow.line_rate.as_bps() as f64 * self.initial;
+        Sending::Rate(Rate::from_bps_f64(wanted).max(Rate::from_bps(1)).min(flow.line_rate))
     }
 }
 
@@ -91,18 +157,47 @@ impl Control {
 mod tests {
     use super::*;
 
+    const LINE: Rate = Rate::from_gbps(10);
+    const MSS: Bytes = Bytes::new(1_000);
+
     #[test]
     fn a_change_and_its_opposite_give_the_rate_back_and_bounds_hold() {
-        let (line, five) = (Rate::from_gbps(10), Rate::from_gbps(5));
+        let five = Rate::from_gbps(5);
+        let after = |action: Action, before, a| {
+            match action.next(Sending::Rate(before), a, LINE, MSS) {
+                Sending::Rate(rate) => rate,
+                Sending::Window(window) => panic!("a window of {window}"),
+            }
+        };
         let change = Action::Change { step: 0.25 };
-        let faster = change.rate(five, 1.0, line);
+        let faster = after(change, five, 1.0);
         assert_eq!(faster, Rate::from_bps(6_250_000_000));
-        assert_eq!(change.rate(faster, -1.0, line), five);
-        assert_eq!(change.rate(five, 7.0, line), faster);
-        assert_eq!(change.rate(Rate::from_bps(9_999_999_999), 1.0, line), line);
-        assert_eq!(change.rate(Rate::from_mbps(10), -1.0, line), Rate::from_mbps(10));
-        assert_eq!(Action::Share.rate(five, 1.0, line), line);
-        assert_eq!(Action::Share.rate(five, 0.5, line), five);
-        assert_eq!(Action::Share.rate(five, 0.0, line), Rate::from_mbps(10));
+        assert_eq!(after(change, faster, -1.0), five);
+        assert_eq!(after(change, five, 7.0), faster);
+        assert_eq!(after(change, Rate::from_bps(9_999_999_999), 1.0), LINE);
+        assert_eq!(after(change, Rate::from_mbps(10), -1.0), Rate::from_mbps(10));
+        assert_eq!(after(Action::Share, five, 1.0), LINE);
+        assert_eq!(after(Action::Share, five, 0.5), five);
+        assert_eq!(after(Action::Share, five, 0.0), Rate::from_mbps(10));
+    }
+
+    #[test]
+    fn a_window_changes_by_a_factor_between_a_packet_and_a_gigabyte() {
+        let control = Control::of(Span::from_us(10), "window", 0.25, 0.1).unwrap();
+        let mut flow = Flow::new(Bytes::from_kb(16), LINE);
+        (flow.mss, flow.initial_window) = (MSS, Bytes::new(10_000));
+        let next = |window, a| control.action.next(Sending::Window(window), a, LINE, MSS);
+        assert_eq!(control.action.bounds(), (-1.0, 1.0));
+        assert_eq!(control.start(&flow), Sending::Window(10_000.0));
+        // 10,000 B * (1 + 0.25 * 1), and 12,500 B / (1 + 0.25 * 1).
+        assert_eq!(next(10_000.0, 1.0), Sending::Window(12_500.0));
+        assert_eq!(next(12_500.0, -1.0), Sending::Window(10_000.0));
+        assert_eq!(next(1_100.0, -1.0), Sending::Window(1_000.0));
+        assert_eq!(next(0.9e9, 1.0), Sending::Window(1e9));
+        assert_eq!(Sending::Window(12_500.7).limits(), Limits::window(Bytes::new(12_500)));
+        // 10,000 B in 20 us are 4 Gb/s.
+        let rate = |floor| Sending::Window(10_000.0).rate(floor, LINE);
+        assert_eq!(rate(Span::from_us(20)), Rate::from_gbps(4));
+        assert_eq!(rate(Span::MAX), LINE);
     }
 }

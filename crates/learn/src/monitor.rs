@@ -97,6 +97,11 @@ impl Monitor {
         self.in_flight = sent.in_flight;
     }
 
+    /// The least RTT of the flow; [`Span::MAX`] before there is one.
+    pub(crate) const fn floor(&self) -> Span {
+        self.floor
+    }
+
     /// The observation of the interval that ends now, under this pacing rate; the next one begins.
     pub(crate) fn end(&mut self, now: Time, rate: Rate) -> Observation {
         if self.samples.count > 0.5 {

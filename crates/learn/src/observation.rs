@@ -43,8 +43,8 @@ pub const FEATURES: [Feature; WIDTH] = [
         unit: "Gb/s",
         scale: "divided by the rate of the sender's NIC",
         low: 0.0,
-        high: 1.0,
-        doc: "The pacing rate that the last action set.",
+        high: 16.0,
+        doc: "The pacing rate that the last action set; of a window, that over the least RTT.",
     },
     Feature {
         name: "rtt_mean",

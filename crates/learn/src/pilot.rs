@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use incast_cc::{Ack, CongestionControl, Flow, Limits, Loss, Rate, Reads, Sent, Span, Time};
+use incast_cc::{Ack, Bytes, CongestionControl, Flow, Limits, Loss, Rate, Reads, Sent, Span, Time};
 
-use crate::action::Control;
+use crate::action::{Control, Sending};
 use crate::monitor::Monitor;
 use crate::observation::Observation;
 use crate::tree::Tree;
@@ -103,7 +103,8 @@ pub(crate) struct Pilot {
     policy: Policy,
     monitor: Monitor,
     line_rate: Rate,
-    rate: Rate,
+    mss: Bytes,
+    sending: Sending,
     /// The next end of an interval, or the instant of the answer to the last one.
     timer: Time,
     answers: bool,
@@ -116,7 +117,8 @@ impl Pilot {
             policy,
             monitor: Monitor::new(flow, control.interval),
             line_rate: flow.line_rate,
-            rate: control.start(flow.line_rate),
+            mss: flow.mss,
+            sending: control.start(flow),
             timer: Time::MAX,
             answers: false,
         };
@@ -128,7 +130,8 @@ impl Pilot {
 
     fn act(&mut self) {
         if let Some(action) = self.policy.action() {
-            self.rate = self.control.action.rate(self.rate, action, self.line_rate);
+            let Self { control, sending, line_rate, mss, .. } = *self;
+            self.sending = control.action.next(sending, action, line_rate, mss);
         }
     }
 
@@ -142,7 +145,8 @@ impl Pilot {
     }
 
     fn end_interval(&mut self, now: Time) {
-        let observation = self.monitor.end(now, self.rate);
+        let rate = self.sending.rate(self.monitor.floor(), self.line_rate);
+        let observation = self.monitor.end(now, rate);
         self.policy.observe(&observation);
         self.timer = now + ANSWER;
         self.answers = true;
@@ -163,7 +167,7 @@ impl CongestionControl for Pilot {
     }
 
     fn limits(&self) -> Limits {
-        Limits::rate(self.rate)
+        self.sending.limits()
     }
 
     fn on_timer(&mut self, now: Time) {
@@ -179,11 +183,18 @@ impl CongestionControl for Pilot {
         Some(self.timer)
     }
 
+    fn on_mss_change(&mut self, mss: Bytes) {
+        self.mss = mss;
+    }
+
     fn reads(&self) -> Reads {
         Reads { sent: true, ..Reads::NONE }
     }
 
     fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {
-        emit("rate_gbps", self.rate.as_gbps_f64());
+        match self.sending {
+            Sending::Rate(rate) => emit("rate_gbps", rate.as_gbps_f64()),
+            Sending::Window(window) => emit("cwnd_kb", window / 1e3),
+        }
     }
 }

@@ -8,6 +8,7 @@ use incast_cc::{Bytes, CongestionControl, Rate, Reads, Span, Time};
 
 use crate::calls::{Calls, Gauge};
 use crate::facts::{Ack, Answer, Demand, Flow, Hop, Loss, Moment, Sent, Spurious};
+use crate::table::PANICKED;
 
 /// The place that hears of what went wrong: algorithm, seed of the flow, instant, function and the
 /// mistake.
@@ -90,6 +91,10 @@ impl NativeControl {
         if let Some(reads) = of.calls.reads.filter(|_| control.started) {
             // SAFETY: as in `call`.
             let bits = unsafe { reads(control.state.as_ptr().cast()) };
+            if bits == PANICKED {
+                control.fail("reads", EXCEPTION.into());
+                return control;
+            }
             let has = |bit| bits & bit != 0;
             let (delivery, nic_backlog, sent, due) = (has(1), has(2), has(4), has(8));
             control.reads = Reads { delivery, nic_backlog, sent, due, ..Reads::NONE };
@@ -326,12 +331,17 @@ impl CongestionControl for NativeControl {
 
 impl Clone for NativeControl {
     fn clone(&self) -> Self {
-        let mut state = self.state.clone();
+        let mut flow = Self { state: self.state.clone(), ..*self };
         if let Some(copy) = self.of.calls.copy.filter(|_| self.started) {
             // SAFETY: both states are as large as the algorithm said, and aligned.
-            unsafe { copy(self.state.as_ptr().cast(), state.as_mut_ptr().cast()) };
+            let status = unsafe { copy(self.state.as_ptr().cast(), flow.state.as_mut_ptr().cast()) };
+            if status != 0 {
+                // It has no state that could be told of anything, or ended.
+                flow.started = false;
+                flow.fail("copy", EXCEPTION.into());
+            }
         }
-        Self { state, ..*self }
+        flow
     }
 }
 

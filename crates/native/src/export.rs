@@ -2,6 +2,7 @@
 
 use core::ffi::c_void;
 use core::fmt;
+use core::ptr::null_mut;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use incast_cc::contract::{Limits, Notification, Pacing};
@@ -11,7 +12,7 @@ use incast_cc::{Algorithm, Bytes, CongestionControl, Rate, Time};
 use crate::back;
 use crate::calls::{Calls, Gauge};
 use crate::facts::{Ack, Answer, Demand, Flow, Hop, Loss, Moment, Sent, Spurious};
-use crate::table::{Layout, ParamText, Table, Text, set};
+use crate::table::{Layout, PANICKED, ParamText, Table, Text, set};
 
 /// The needs of algorithms, in the order of the bits that stand for them.
 pub(crate) const NEEDS: [Need; 6] = [
@@ -39,16 +40,24 @@ macro_rules! export_algorithm {
     };
 }
 
-/// The table of an algorithm.
-///
-/// # Panics
-/// The state of a flow needs more alignment than 16 bytes.
+/// What `work` returns; `panicked` where it panics. C cannot unwind: a panic that left a function
+/// of the table would end the process.
+fn caught<T>(panicked: T, work: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        // Its drop may panic as well.
+        core::mem::forget(payload);
+        panicked
+    })
+}
+
+/// The table of an algorithm. The state of a flow needs an alignment of 16 bytes at most, else this
+/// is not compiled.
 pub fn table<A>() -> Table
 where
     A: Configurable + Clone + Send + Sync + 'static,
     A::Control: Send + Sync + 'static,
 {
-    assert!(align_of::<A::Control>() <= 16, "state of a flow: align = more than 16 bytes");
+    const { assert!(align_of::<A::Control>() <= 16, "state of a flow: align = more than 16 bytes") };
     let text = |param: &incast_cc::param::Param| ParamText {
         name: Text::new(param.name),
         doc: Text::new(param.doc),
@@ -95,13 +104,15 @@ where
 }
 
 unsafe extern "C" fn defaults<A: Configurable>() -> *mut c_void {
-    Box::into_raw(Box::new(A::default())).cast()
+    caught(null_mut(), || Box::into_raw(Box::new(A::default())).cast())
 }
 
 unsafe extern "C" fn copy_parameters<A: Configurable + Clone>(from: *const c_void) -> *mut c_void {
-    // SAFETY: parameters come from `defaults` or from here.
-    let from = unsafe { &*from.cast::<A>() };
-    Box::into_raw(Box::new(from.clone())).cast()
+    caught(null_mut(), || {
+        // SAFETY: parameters come from `defaults` or from here.
+        let from = unsafe { &*from.cast::<A>() };
+        Box::into_raw(Box::new(from.clone())).cast()
+    })
 }
 
 unsafe extern "C" fn set<A: Configurable>(
@@ -110,18 +121,16 @@ unsafe extern "C" fn set<A: Configurable>(
     text: Text,
     message: *mut Text,
 ) -> i32 {
-    let done = catch_unwind(AssertUnwindSafe(|| {
+    let (result, words) = caught((set::PANIC, ""), || {
         // SAFETY: parameters come from `defaults`, and nobody else has them; texts stay for the call.
-        unsafe { (*parameters.cast::<A>()).set(name.get(), text.get()) }
-    }));
-    let (result, words) = match done {
-        Ok(Ok(())) => (set::DONE, ""),
-        Ok(Err(SetError::Unknown)) => (set::UNKNOWN, ""),
-        Ok(Err(SetError::NotOneOf(words))) => (set::NOT_ONE_OF, words),
-        Ok(Err(SetError::OutOfRange(range))) => (set::OUT_OF_RANGE, range),
-        Ok(Err(SetError::Parse(_))) => (set::NO_VALUE, ""),
-        Err(_) => (set::PANIC, ""),
-    };
+        match unsafe { (*parameters.cast::<A>()).set(name.get(), text.get()) } {
+            Ok(()) => (set::DONE, ""),
+            Err(SetError::Unknown) => (set::UNKNOWN, ""),
+            Err(SetError::NotOneOf(words)) => (set::NOT_ONE_OF, words),
+            Err(SetError::OutOfRange(range)) => (set::OUT_OF_RANGE, range),
+            Err(SetError::Parse(_)) => (set::NO_VALUE, ""),
+        }
+    });
     // SAFETY: the caller has a place for the message.
     unsafe { *message = Text::new(words) };
     result
@@ -150,37 +159,40 @@ unsafe extern "C" fn write<A: Configurable>(
 ) -> i64 {
     // SAFETY: the caller has a place for so many bytes, all of which it has set.
     let mut counted = Counted(unsafe { core::slice::from_raw_parts_mut(out, room) }, 0);
-    let done = catch_unwind(AssertUnwindSafe(|| {
+    caught(-1, || {
         // SAFETY: parameters come from `defaults`; the name stays for the call.
-        unsafe { (*parameters.cast::<A>()).write(name.get(), &mut counted) }
-    }));
-    match done {
-        Ok(Ok(())) => i64::try_from(counted.1).unwrap_or(-1),
-        _ => -1,
-    }
+        match unsafe { (*parameters.cast::<A>()).write(name.get(), &mut counted) } {
+            Ok(()) => i64::try_from(counted.1).unwrap_or(-1),
+            Err(_) => -1,
+        }
+    })
 }
 
 unsafe extern "C" fn needs<A: Configurable>(parameters: *const c_void) -> u64 {
-    // SAFETY: parameters come from `defaults`.
-    let needs = unsafe { (*parameters.cast::<A>()).needs() };
-    let bits = NEEDS.iter().enumerate();
-    bits.filter(|(_, need)| needs.contains(need)).map(|(bit, _)| 1 << bit).sum()
+    caught(PANICKED, || {
+        // SAFETY: parameters come from `defaults`.
+        let needs = unsafe { (*parameters.cast::<A>()).needs() };
+        let bits = NEEDS.iter().enumerate();
+        bits.filter(|(_, need)| needs.contains(need)).map(|(bit, _)| 1 << bit).sum()
+    })
 }
 
 unsafe extern "C" fn burst_varies<A: Configurable>(parameters: *const c_void) -> i32 {
     // SAFETY: parameters come from `defaults`.
-    unsafe { (*parameters.cast::<A>()).burst_varies().into() }
+    caught(-1, || unsafe { (*parameters.cast::<A>()).burst_varies().into() })
 }
 
 unsafe extern "C" fn conflict<A: Configurable>(
     parameters: *const c_void,
     out: *mut [Text; 3],
 ) -> i32 {
-    // SAFETY: parameters come from `defaults`.
-    let Err(found) = (unsafe { (*parameters.cast::<A>()).check() }) else { return 0 };
-    // SAFETY: the caller has a place for three texts.
-    unsafe { *out = [Text::new(found.name), Text::new(found.rule), Text::new(found.other)] };
-    1
+    caught(-1, || {
+        // SAFETY: parameters come from `defaults`.
+        let Err(found) = (unsafe { (*parameters.cast::<A>()).check() }) else { return 0 };
+        // SAFETY: the caller has a place for three texts.
+        unsafe { *out = [Text::new(found.name), Text::new(found.rule), Text::new(found.other)] };
+        1
+    })
 }
 
 fn finite(bytes: Bytes) -> f64 {
@@ -217,14 +229,14 @@ unsafe extern "C" fn on_start<A: Algorithm>(
     state: *mut c_void,
     out: *mut Answer,
 ) -> i32 {
-    let done = catch_unwind(AssertUnwindSafe(|| {
+    caught(1, || {
         // SAFETY: facts and parameters are there for the call.
         let control = unsafe { (*parameters.cast::<A>()).start(&back::flow(&*flow)) };
         let said = answer(&control);
         // SAFETY: the state has room for the control, aligned, and nothing was in it.
-        unsafe { (state.cast::<A::Control>().write(control), out.write(said)) }
-    }));
-    done.is_err().into()
+        unsafe { (state.cast::<A::Control>().write(control), out.write(said)) };
+        0
+    })
 }
 
 /// Tells a flow of an event, and takes its answer.
@@ -236,15 +248,15 @@ unsafe fn event<C: CongestionControl>(
     out: *mut Answer,
     tell: impl FnOnce(&mut C),
 ) -> i32 {
-    let done = catch_unwind(AssertUnwindSafe(|| {
+    caught(1, || {
         // SAFETY: the caller promises it, and nobody else has the state.
         let control = unsafe { &mut *state.cast::<C>() };
         tell(control);
         let said = answer(control);
         // SAFETY: the caller promises it.
-        unsafe { out.write(said) }
-    }));
-    done.is_err().into()
+        unsafe { out.write(said) };
+        0
+    })
 }
 
 unsafe extern "C" fn on_ack<C: CongestionControl>(
@@ -255,14 +267,18 @@ unsafe extern "C" fn on_ack<C: CongestionControl>(
     state: *mut c_void,
     out: *mut Answer,
 ) -> i32 {
-    let stamps = if number == 0 {
-        Vec::new()
-    } else {
-        // SAFETY: as many stamps are there.
-        unsafe { core::slice::from_raw_parts(hops, number) }.iter().map(back::hop).collect()
+    let told = |control: &mut C| {
+        let stamps = if number == 0 {
+            Vec::new()
+        } else {
+            // SAFETY: as many stamps are there.
+            unsafe { core::slice::from_raw_parts(hops, number) }.iter().map(back::hop).collect()
+        };
+        // SAFETY: the carrier has the facts for the call.
+        control.on_ack(&back::ack(unsafe { &*facts }, &stamps));
     };
-    // SAFETY: the carrier keeps the state, and has facts and a place for the answer.
-    unsafe { event::<C>(state, out, |control| control.on_ack(&back::ack(&*facts, &stamps))) }
+    // SAFETY: the carrier keeps the state, and has a place for the answer.
+    unsafe { event::<C>(state, out, told) }
 }
 
 macro_rules! events {
@@ -302,7 +318,7 @@ unsafe extern "C" fn gauges<C: CongestionControl>(
     // SAFETY: the caller has a place for so many gauges, all of which it has set.
     let places = unsafe { core::slice::from_raw_parts_mut(out, room) };
     let mut written = 0;
-    let done = catch_unwind(AssertUnwindSafe(|| {
+    caught(-1, || {
         // SAFETY: there is a control in the state.
         let control = unsafe { &*state.cast::<C>() };
         control.gauges(&mut |name, value| {
@@ -311,23 +327,29 @@ unsafe extern "C" fn gauges<C: CongestionControl>(
                 written += 1;
             }
         });
-    }));
-    if done.is_ok() { i64::try_from(written).unwrap_or(-1) } else { -1 }
+        i64::try_from(written).unwrap_or(-1)
+    })
 }
 
 unsafe extern "C" fn reads<C: CongestionControl>(state: *const c_void) -> u64 {
-    // SAFETY: there is a control in the state.
-    let reads = unsafe { (*state.cast::<C>()).reads() };
-    let words = [reads.delivery, reads.nic_backlog, reads.sent, reads.due];
-    (0..).zip(words).map(|(bit, reads)| u64::from(reads) << bit).sum()
+    caught(PANICKED, || {
+        // SAFETY: there is a control in the state.
+        let reads = unsafe { (*state.cast::<C>()).reads() };
+        let words = [reads.delivery, reads.nic_backlog, reads.sent, reads.due];
+        (0..).zip(words).map(|(bit, reads)| u64::from(reads) << bit).sum()
+    })
 }
 
-unsafe extern "C" fn copy<C: Clone>(from: *const c_void, to: *mut c_void) {
-    // SAFETY: there is a control in the one, and room for another in the other.
-    unsafe { to.cast::<C>().write((*from.cast::<C>()).clone()) }
+unsafe extern "C" fn copy<C: Clone>(from: *const c_void, to: *mut c_void) -> i32 {
+    caught(1, || {
+        // SAFETY: there is a control in the one, and room for another in the other.
+        unsafe { to.cast::<C>().write((*from.cast::<C>()).clone()) };
+        0
+    })
 }
 
 unsafe extern "C" fn end<C>(state: *mut c_void) {
+    // A flow that has ended has given all its answers: a panic changes none of them.
     // SAFETY: there is a control in the state, which nobody uses after this.
-    unsafe { state.cast::<C>().drop_in_place() }
+    caught((), || unsafe { state.cast::<C>().drop_in_place() });
 }

@@ -9,7 +9,10 @@ use incast_cc::{Bytes, Fraction, Rate, Reads, Span, contract};
 
 use crate::control::{Native, NativeControl, Report};
 use crate::export::NEEDS;
-use crate::table::{Layout, Table, Text, set};
+use crate::table::{Layout, PANICKED, ParamText, Table, Text, set};
+
+/// The mistake of a value with which a function of the algorithm panics.
+const PANICS: SetError = SetError::NotOneOf("the values with which it does not panic");
 
 /// An algorithm of a table, with its parameters.
 struct Loaded {
@@ -17,12 +20,41 @@ struct Loaded {
     info: &'static Info,
     params: &'static [Param],
     native: &'static Native,
+    known: Known,
+    /// The parameter that was set last; empty where all have their defaults.
+    last: &'static str,
+}
+
+/// The answers of an algorithm that depend on its parameters alone.
+#[derive(Clone, Copy)]
+struct Known {
+    needs: &'static [Need],
+    burst_varies: bool,
+}
+
+impl Known {
+    /// The answers; the name of the function that panics instead of giving one.
+    fn of(table: &Table, parameters: *const c_void) -> Result<Self, &'static str> {
+        // SAFETY: functions of the table, with its parameters.
+        let (bits, varies) =
+            unsafe { ((table.needs)(parameters), (table.burst_varies)(parameters)) };
+        if bits == PANICKED {
+            return Err("needs");
+        }
+        if varies < 0 {
+            return Err("burst_varies");
+        }
+        let each = NEEDS.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
+        let needs = each.map(|(_, &need)| need).collect::<Vec<_>>().leak();
+        Ok(Self { needs, burst_varies: varies != 0 })
+    }
 }
 
 /// The algorithm of a table.
 ///
 /// # Errors
-/// The table is of another version, or has a word that this one does not know: a sentence.
+/// The table is of another version, has a word that this one does not know, or functions that
+/// panic: a sentence.
 ///
 /// # Safety
 /// The table was made by [`export`](crate::export) of some version, and stays with all that it
@@ -51,21 +83,31 @@ pub unsafe fn load(table: *const Table, report: Report) -> Result<Guest, String>
     let transport = transports.into_iter().find(|one| one.as_str() == text(table.transport));
     // SAFETY: the table has so many parameters.
     let params = unsafe { core::slice::from_raw_parts(table.params, table.param_count) };
-    let param = |one: &crate::table::ParamText| Param {
+    let param = |one: &ParamText| Param {
         name: text(one.name),
         doc: text(one.doc),
         unit: text(one.unit),
         source: text(one.source),
         range: text(one.range),
     };
+    let panics = |function: &str| format!("its {function} panics with the default parameters");
     // SAFETY: a function of the table.
     let parameters = unsafe { (table.defaults)() };
+    if parameters.is_null() {
+        return Err(panics("default"));
+    }
+    let known = Known::of(table, parameters).map_err(panics)?;
+    let mut found = [Text::EMPTY; 3];
+    // SAFETY: as above, with a place for what it says.
+    if unsafe { (table.conflict)(parameters, &raw mut found) } < 0 {
+        return Err(panics("check"));
+    }
     let info = Info {
         name: text(table.name),
         summary: text(table.summary),
         kind: kind.ok_or_else(|| format!("kind = {:?}", text(table.kind)))?,
         signal: text(table.signal),
-        needs: needs(table, parameters),
+        needs: known.needs,
         transport: transport.ok_or_else(|| format!("transport = {:?}", text(table.transport)))?,
         source: text(table.source),
     };
@@ -83,14 +125,9 @@ pub unsafe fn load(table: *const Table, report: Report) -> Result<Guest, String>
         info: Box::leak(Box::new(info)),
         params: params.iter().map(param).collect::<Vec<_>>().leak(),
         native: Box::leak(Box::new(native)),
+        known,
+        last: "",
     }))
-}
-
-fn needs(table: &Table, parameters: *const c_void) -> &'static [Need] {
-    // SAFETY: a function of the table, with its parameters.
-    let bits = unsafe { (table.needs)(parameters) };
-    let each = NEEDS.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
-    each.map(|(_, &need)| need).collect::<Vec<_>>().leak()
 }
 
 /// The mistake of a text that is no value of a unit.
@@ -118,23 +155,26 @@ impl GuestAlgorithm for Loaded {
         let param = self.params.iter().find(|param| param.name == name);
         let param = param.ok_or(SetError::Unknown)?;
         let mut message = Text::EMPTY;
-        // SAFETY: functions of the table, with its parameters and texts that stay for the call.
-        let (parameters, result) = unsafe {
-            let parameters = (self.table.copy)(self.native.parameters);
-            let (name, text) = (Text::lent(name), Text::lent(text));
-            (parameters, (self.table.set)(parameters, name, text, &raw mut message))
-        };
+        // SAFETY: a function of the table, with its parameters.
+        let parameters = unsafe { (self.table.copy)(self.native.parameters) };
+        if parameters.is_null() {
+            return Err(PANICS);
+        }
+        let (called, said) = (Text::lent(name), Text::lent(text));
+        // SAFETY: as above, with texts that stay for the call.
+        let result = unsafe { (self.table.set)(parameters, called, said, &raw mut message) };
         // SAFETY: the message is a text of the table.
         let message = unsafe { message.get() };
         match result {
             set::DONE => {
+                let known = Known::of(self.table, parameters).map_err(|_| PANICS)?;
                 let native = Box::leak(Box::new(Native { parameters, ..*self.native }));
-                Ok(Guest::keep(Self { native, ..*self }))
+                Ok(Guest::keep(Self { native, known, last: param.name, ..*self }))
             }
             set::UNKNOWN => Err(SetError::Unknown),
             set::OUT_OF_RANGE => Err(SetError::OutOfRange(message)),
             set::NO_VALUE => Err(no_value(param.unit, text)),
-            set::PANIC => Err(SetError::NotOneOf("the values with which it does not panic")),
+            set::PANIC => Err(PANICS),
             _ => Err(SetError::NotOneOf(message)),
         }
     }
@@ -151,19 +191,25 @@ impl GuestAlgorithm for Loaded {
     }
 
     fn needs(&self) -> &'static [Need] {
-        needs(self.table, self.native.parameters)
+        self.known.needs
     }
 
     fn burst_varies(&self) -> bool {
-        // SAFETY: a function of the table, with its parameters.
-        unsafe { (self.table.burst_varies)(self.native.parameters) != 0 }
+        self.known.burst_varies
     }
 
     fn check(&self) -> Result<(), Conflict> {
         let mut found = [Text::EMPTY; 3];
         // SAFETY: a function of the table, with its parameters.
-        if unsafe { (self.table.conflict)(self.native.parameters, &raw mut found) } == 0 {
+        let result = unsafe { (self.table.conflict)(self.native.parameters, &raw mut found) };
+        if result == 0 {
             return Ok(());
+        }
+        if result < 0 {
+            // The defaults did not panic, so one was set.
+            let other = self.params.iter().map(|param| param.name).find(|&name| name != self.last);
+            let rule = "makes the algorithm's own check panic, perhaps with";
+            return Err(Conflict { name: self.last, rule, other: other.unwrap_or(self.last) });
         }
         // SAFETY: texts of the table.
         let [name, rule, other] = found.map(|text| unsafe { text.get() });

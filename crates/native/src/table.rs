@@ -83,6 +83,9 @@ impl Layout {
     };
 }
 
+/// The bits that functions return where they panicked.
+pub const PANICKED: u64 = u64::MAX;
+
 /// The results of setting a parameter.
 pub mod set {
     /// The value was set.
@@ -123,20 +126,21 @@ pub struct Table {
     pub params: *const ParamText,
     /// The number of parameters.
     pub param_count: usize,
-    /// New parameters, with their defaults.
+    /// New parameters, with their defaults; null where it panicked.
     pub defaults: unsafe extern "C" fn() -> *mut c_void,
-    /// A copy of parameters.
+    /// A copy of parameters; null where it panicked.
     pub copy: unsafe extern "C" fn(*const c_void) -> *mut c_void,
     /// Sets the parameter of a name to a text: one of the results in [`set`], and its message.
     pub set: unsafe extern "C" fn(*mut c_void, Text, Text, *mut Text) -> i32,
     /// Writes the value of the parameter of a name to a place for so many bytes. It returns the
     /// length of the value, or -1.
     pub write: unsafe extern "C" fn(*const c_void, Text, *mut u8, usize) -> i64,
-    /// The needs that remain with the parameters, a bit for each.
+    /// The needs that remain with the parameters, a bit for each, or [`PANICKED`].
     pub needs: unsafe extern "C" fn(*const c_void) -> u64,
-    /// Whether the size of bursts changes in the course of a flow: 1 or 0.
+    /// Whether the size of bursts changes in the course of a flow: 1 or 0, or -1 where it panicked.
     pub burst_varies: unsafe extern "C" fn(*const c_void) -> i32,
-    /// Whether two parameters contradict each other: 1, with the name, the rule and the other one.
+    /// Whether two parameters contradict each other: 1, with the name, the rule and the other one, or
+    /// 0, or -1 where it panicked.
     pub conflict: unsafe extern "C" fn(*const c_void, *mut [Text; 3]) -> i32,
     /// The functions of a flow.
     pub calls: Calls,

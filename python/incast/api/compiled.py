@@ -54,6 +54,33 @@ class CompiledControl(OwnControl):
     `on_ack` with five parameters takes `hops` as its second one, an array of `incast.Hop` records.
     `gauges(p, s, out)` sets the fields of `gauge_names`. A function that methods call has
     `@numba.njit`.
+
+    Example:
+        ```python
+        import incast
+
+
+        class Mine(incast.CompiledControl):
+            # The rate falls by a tenth above a target RTT, and rises by 10 Mb/s below.
+            target = incast.parameter("60us", doc="The RTT to aim at.")
+            state = [("line_rate", "f8")]
+
+            @staticmethod
+            def on_start(flow, p, s, out):
+                s.line_rate = flow.line_rate
+                out.rate = flow.line_rate / (flow.active_flows + 1)
+
+            @staticmethod
+            def on_ack(ack, p, s, out):
+                if ack.rtt.network > p.target:
+                    out.rate = max(out.rate * 0.9, 10e6)
+                elif ack.rtt.network <= p.target:  # NaN without a sample: neither
+                    out.rate = min(out.rate + 10e6, s.line_rate)
+
+
+        short = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        incast.run(short, [Mine(target="40us"), "timely"]).summary
+        ```
     """
 
     state: ClassVar[Any] = ()

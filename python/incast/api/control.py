@@ -112,6 +112,20 @@ def parameter(
     Raises:
         ParameterError: The default is no such value, or out of range; raised where the class is
             made.
+
+    Example:
+        ```python
+        import incast
+
+
+        class Mine(incast.CongestionControl):
+            target = incast.parameter("60us", doc="The RTT to aim at.", least="1us", most="1s")
+            gain = incast.parameter(0.5, doc="The strength of the decrease.", source="my notes")
+            mode = incast.parameter("slow", doc="The start.", words=("slow", "fast"))
+
+
+        Mine(target="40us").target  # 4e-05, in seconds
+        ```
     """
     declared: dict[str, Any] = {"doc": doc, "source": source}
     if words:
@@ -201,6 +215,31 @@ class CongestionControl(OwnControl):
     depend on the order of their events.
 
     Methods of the same names as those of the Rust trait answer the same events in the same order.
+
+    Example:
+        ```python
+        import incast
+
+
+        class Mine(incast.CongestionControl):
+            # The rate falls by a tenth above a target RTT, and rises by 10 Mb/s below.
+
+            target = incast.parameter("60us", doc="The RTT to aim at.")
+
+            def on_start(self, flow: incast.Flow) -> None:
+                self.line_rate = flow.line_rate
+                self.rate = flow.line_rate / (flow.active_flows + 1)
+
+            def on_ack(self, ack: incast.Ack) -> None:
+                if ack.rtt is not None:
+                    above = ack.rtt.network > self.target
+                    wanted = self.rate * 0.9 if above else self.rate + 10e6
+                    self.rate = min(max(wanted, 10e6), self.line_rate)
+
+
+        short = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        incast.run(short, [Mine, Mine(target="40us"), "timely"]).summary
+        ```
     """
 
     rate: float | None = None

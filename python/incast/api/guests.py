@@ -7,10 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 
-from incast._core import Algorithm, AlgorithmError, ParameterError, algorithms, know_algorithm
+from incast._core import (
+    Algorithm,
+    AlgorithmError,
+    IncastError,
+    ParameterError,
+    algorithms,
+    know_algorithm,
+)
 from incast.api import compiled, plugins, trees
 from incast.api.control import CongestionControl, OwnControl, declared
-from incast.base import schemes
+from incast.base import engine, schemes
 from incast.base.words import nearest
 
 
@@ -25,7 +32,14 @@ class _Guest:
 
 _known: dict[str, _Guest] = {}
 _parcels: dict[str, bytes] = {}
-"""The classes that came from another process, as they came."""
+"""The classes and packages that came from another process, as they came."""
+
+# What stands for an algorithm of a package: the platform and the digest come after it.
+_PACKAGE = b"package "
+
+
+class OtherPackageError(IncastError):
+    """A worker without the package of an algorithm that the client has, or with another build."""
 
 
 def name_of(of: type[OwnControl]) -> str:
@@ -103,7 +117,7 @@ def parcel(chosen: Iterable[str]) -> dict[str, bytes]:
     """The classes among some schemes, by their names, for `receive` in another process.
 
     A class travels with the module that it is in; modules that this imports must be there. So must
-    packages with algorithms.
+    packages with algorithms, of which their digest travels.
     """
     packed: dict[str, bytes] = {}
     for scheme in chosen:
@@ -112,22 +126,28 @@ def parcel(chosen: Iterable[str]) -> dict[str, bytes]:
             packed[name] = trees.content(name)
         if name in _known and name not in packed:
             of = _known[name].of
-            packed[name] = b"" if of is None else _packed(of)
+            packed[name] = _package(name) if of is None else _packed(of)
     return packed
 
 
 def receive(classes: Mapping[str, bytes]) -> None:
-    """Makes classes known that came from another process."""
+    """Makes classes known that came from another process.
+
+    Raises:
+        AlgorithmError: A module raised an exception, which is the cause.
+        OtherPackageError: The package of an algorithm is another one here, or not there.
+    """
     for name, content in classes.items():
         if trees.is_one(name):
             trees.receive(name, content)
-        elif not content:
-            found(name)
         elif _parcels.get(name) != content:
-            # Late, as below.
-            import cloudpickle  # noqa: PLC0415
+            if content.startswith(_PACKAGE):
+                _check_package(name, content)
+            else:
+                # Late, as below.
+                import cloudpickle  # noqa: PLC0415
 
-            _make_known(cloudpickle.loads(content))
+                _make_known(cloudpickle.loads(content))
             _parcels[name] = content
 
 
@@ -152,6 +172,35 @@ def digest_of(scheme: str) -> str:
     except (OSError, TypeError, KeyError):
         text = _packed(guest.of)
     return hashlib.sha256(text).hexdigest()
+
+
+def _package(name: str) -> bytes:
+    """The platform and the digest of a package, in place of its algorithm."""
+    platform = engine.own().platform.encode()
+    return _PACKAGE + platform + b" " + plugins.digest_of(name).encode()
+
+
+def _check_package(name: str, content: bytes) -> None:
+    """Makes sure that the algorithm of a package is the client's.
+
+    Builds for another processor cannot have its digest, and are not compared.
+
+    Raises:
+        AlgorithmError: The module raised an exception, which is the cause.
+        OtherPackageError: It is another one, or not there.
+    """
+    found(name)
+    if name not in _known:
+        raise OtherPackageError(
+            f"{name}: a worker has no package with this algorithm: install the same on the workers "
+            "as here"
+        )
+    mine = _package(name)
+    if mine != content and mine.rpartition(b" ")[0] == content.rpartition(b" ")[0]:
+        raise OtherPackageError(
+            f"{name}: a worker has another build of its package: install the same on the workers "
+            "as here"
+        )
 
 
 def _packed(of: type[OwnControl]) -> bytes:

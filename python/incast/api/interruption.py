@@ -9,7 +9,13 @@ if TYPE_CHECKING:  # they import Polars, and commands name the exception before 
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a simulation. `result` has what there is, and says that it is not complete."""
+    """Ctrl-C during a simulation. `result` has what there is, and says that it is not complete.
+
+    It is a KeyboardInterrupt and no Exception: who does not catch it is ended by it.
+    """
+
+    result: "Result | Results | Saturation | Sweep | Tuning"
+    """The result of what was simulated, of the kind that the call would have returned."""
 
     def __init__(self, result: "Result | Results | Saturation | Sweep | Tuning") -> None:
         super().__init__()

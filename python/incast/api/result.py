@@ -18,7 +18,24 @@ if TYPE_CHECKING:  # matplotlib takes half a second, which only figures cost
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Record):
-    """The runs of one scenario, one for each scheme."""
+    """The runs of one scenario, one for each scheme.
+
+    `summary` has a row for each scheme; `tables` names the tables that `table` gives, as Polars
+    frames, and `describe_tables` the unit and the meaning of each column.
+
+    Example:
+        ```python
+        import incast
+
+        short = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        result = incast.run(short, ["timely", "line-rate"])
+        result.table("flows").group_by("scheme").len()
+        result.describe_tables()["flows"]["columns"]["goodput_gbps"]  # unit and meaning
+        result.figure("rtt-cdf").savefig("rtt.png")
+        result.write("out", figures=False)
+        assert incast.Result.read("out") == result
+        ```
+    """
 
     @classmethod
     def read(cls, directory: str | os.PathLike[str]) -> "Result":
@@ -101,9 +118,20 @@ class Results(Records):
 
     Those of the same scenario text and version are seeds of one experiment: figures pool their
     samples and average their time series. Everything else stands side by side.
+
+    Example:
+        ```python
+        import incast
+
+        short = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        both = incast.run(short, "timely", seed=[1, 2])
+        both.table("flows")["seed"]  # all tables have the seed in front
+        both.runs["timely", 2].summary["throughput_gbps"]
+        ```
     """
 
     members: tuple[Result, ...]
+    """The results."""
 
     @classmethod
     def read(cls, *directories: str | os.PathLike[str]) -> "Results":
@@ -211,5 +239,14 @@ def open_result(*directories: str | os.PathLike[str]) -> Results:
 
     Raises:
         ResultError: A directory holds no result, or two hold the same run.
+
+    Example:
+        ```python
+        import incast
+
+        short = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        incast.run(short, "timely", seed=[1, 2]).write("out", figures=False)
+        incast.open_result("out/seed-1", "out/seed-2").summary
+        ```
     """
     return Results.read(*directories)

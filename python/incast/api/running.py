@@ -82,6 +82,17 @@ def run(
         ScenarioError: The scenario cannot be read or run.
         ParameterError: A scheme or a trace is unknown, a scheme, a label or a seed is there twice,
             or there cannot be so many threads or jobs.
+
+    Example:
+        ```python
+        import incast
+
+        short = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        result = incast.run(short, ["timely", "line-rate"])
+        result.summary.select("scheme", "throughput_gbps", "rtt_p99_us")
+        several = incast.run(short, {"100 us": "timely[t_high=100us]"}, seed=[1, 2])
+        several.seeds  # 1 and 2
+        ```
     """
     if not isinstance(scenario, Scenario):
         scenario = scenarios.load(scenario)

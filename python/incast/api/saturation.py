@@ -135,6 +135,18 @@ def saturate(
     Warns:
         OutputWarning: The directory has runs of another scenario, seed or version, which are
             replaced.
+
+    Example:
+        ```python
+        import incast
+
+        short = incast.load("timely-clos-rpc").with_set(
+            {"run": {"duration": "3ms", "warmup": "1ms", "cooldown": "1ms"}}
+        )
+        found = incast.saturate(short, "timely", directory="saturation", loads=[0.2, 0.4])
+        found.table.select("load", "offered_gbps", "carried_gbps")
+        found.saturated("timely")  # the highest load that is carried, and the next above it
+        ```
     """
     chosen = scenario if not isinstance(scenario, (str, os.PathLike)) else scenarios.load(scenario)
     if not 0 < threshold <= 1:

@@ -26,7 +26,15 @@ _SHIPPED = Path(__file__).parents[1] / "scenarios"
 
 
 def shipped() -> dict[str, Path]:
-    """The scenarios that come with the package: file by name."""
+    """The scenarios that come with the package: file by name.
+
+    Example:
+        ```python
+        import incast
+
+        incast.load(incast.shipped()["incast"]).title
+        ```
+    """
     return {path.stem: path for path in sorted(_SHIPPED.glob("*.toml"))}
 
 
@@ -37,6 +45,15 @@ def load(scenario: str | os.PathLike[str]) -> Scenario:
 
     Raises:
         ScenarioError: Neither exists, or the file is not a scenario.
+
+    Example:
+        ```python
+        import incast
+
+        scenario = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        scenario.schemes  # the schemes that it names
+        scenario.duration_s  # 0.005
+        ```
     """
     path = Path(scenario)
     # A bare word is a name; anything with a folder or a suffix is meant as a file, and the error

@@ -19,7 +19,21 @@ if TYPE_CHECKING:  # matplotlib takes half a second, which only figures cost
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sweep(SweepRecord):
-    """The runs of a sweep, with what the seeds of each point say together."""
+    """The runs of a sweep, with what the seeds of each point say together.
+
+    `runs` is the dataset, a Polars frame; `summary` has means and intervals over the seeds.
+
+    Example:
+        ```python
+        import incast
+
+        short = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        incast.sweep(short, "timely", vary={"traffic.0.connections": [1, 2]}, out="sweep")
+        found = incast.Sweep.read("sweep")
+        found.summary.filter(metric="rtt_p99_us")
+        found.figure("rtt_p99_us").savefig("p99.png")
+        ```
+    """
 
     @classmethod
     def read(cls, directory: str | os.PathLike[str]) -> "Sweep":

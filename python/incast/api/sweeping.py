@@ -123,6 +123,22 @@ def sweep(
         ScenarioError: The scenario cannot be read.
         ParameterError: A scheme, a key, a value, a seed, the threads or the jobs do not fit.
         OutputError: The directory cannot be written or holds something else.
+
+    Example:
+        ```python
+        import incast
+
+        short = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        found = incast.sweep(
+            short,
+            ["timely", "dctcp"],
+            vary={"traffic.0.connections": [1, 2]},
+            seeds=2,
+            out="sweep",
+        )
+        found.runs.select("traffic.0.connections", "scheme", "seed", "rtt_p99_us")
+        found.differences("timely")  # paired by seed
+        ```
     """
     chosen = scenario if isinstance(scenario, Scenario) else scenarios.load(scenario)
     found = planned(chosen, cc, axes_of(vary, zipped, points), seeds)
@@ -318,6 +334,8 @@ def execute_run(
             )
     except KeyboardInterrupt:
         return None
+    except guests.OtherPackageError:
+        raise  # no run would be one of the client's
     except BaseException as error:  # noqa: BLE001 - one run stops no other, whatever it raises
         return Outcome({}, f"{' '.join(str(error).split()) or type(error).__name__}")
     if not made.complete:

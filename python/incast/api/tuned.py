@@ -21,7 +21,22 @@ FIGURES = ("pareto", "history", "parameters")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuning(TuningRecord):
-    """The trials of a tuning, with the best of them and the front of its objectives."""
+    """The trials of a tuning, with the best of them and the front of its objectives.
+
+    `trials` is a Polars frame, `best` the best trial, `front` those that no other one beats in all
+    objectives.
+
+    Example:
+        ```python
+        import incast
+
+        short = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        found = incast.tune(
+            short, "timely", minimize="rtt_p99_us", over=["t_high"], trials=3, out="tuning", jobs=1
+        )
+        found.figure("history").savefig("history.png")
+        ```
+    """
 
     def figure(self, name: str = "pareto") -> "Figure":
         """A figure: `pareto`, `history` or `parameters`.

@@ -93,6 +93,25 @@ def tune(
         ParameterError: A scheme, a figure, a constraint, a range, a seed or a number does not fit.
         ScenarioError: A scenario cannot be read.
         OutputError: The directory cannot be written or holds something else.
+
+    Example:
+        ```python
+        import incast
+
+        short = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        found = incast.tune(
+            short,
+            "timely",
+            minimize="rtt_p99_us",
+            subject_to="throughput_gbps >= 0.9 * best",
+            over={"t_high": "100us..1ms", "beta": None},
+            trials=4,
+            out="tuning",
+            jobs=1,
+        )
+        found.trials  # a Polars frame, a row for each setting
+        found.best and found.best.scheme  # timely[t_high=...,beta=...], which `run` takes
+        ```
     """
     extras.need("tune")
     found = tuning_plan.planned(

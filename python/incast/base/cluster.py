@@ -26,12 +26,14 @@ Done = TypeVar("Done")
 _ANSWERS_S = 5.0
 # The time between two looks at what a cluster has.
 _LOOK_S = 1.0
-# Tasks that wait at the scheduler for each thread of the workers, and in any case.
+# Groups of tasks that wait at the scheduler for each thread of the workers, and in any case.
 _AHEAD, _LEAST = 2, 8
+# Tasks that take less go together, so many at most: each group has the scheduler's messages once.
+_SHORT_S, _TOGETHER = 0.05, 8
 
 # A task as Dask knows it has nothing of ours but bytes: a worker that lacks a module would die of
 # it before it could say so, and the scheduler, too.
-_DO = "__import__('incast.base.cluster', fromlist=['do']).do(client, parcel, scenarios)"
+_DO = "__import__('incast.base.cluster', fromlist=['do']).do(client, parcels, scenarios)"
 
 _unpacker = parcels.Unpacker()
 
@@ -52,7 +54,8 @@ def executed(
     """Does the work on a cluster; yields each task as it is done, as `pool.executed` does.
 
     Dask does the tasks of a worker that died again. When `stop` asks, tasks that are not done are
-    taken back; those that have begun go on to their end, and nobody takes their results.
+    taken back; those that have begun go on to their end, and nobody takes their results. Short
+    tasks travel in groups; the tasks of one that several workers died of are done one by one.
 
     Raises:
         ClusterError: The cluster does not answer, or its workers have another version.
@@ -66,23 +69,30 @@ def executed(
             if stop is not None and stop.asked:
                 return
             while waiting and desk.has_room:
-                desk.submit(*waiting.popleft())
+                count = desk.together(len(waiting))
+                desk.submit([waiting.popleft() for _ in range(count)])
             future = desk.heard()
             if future is None:
                 continue
-            number = desk.has.pop(future.key)[0]
-            task = tasks[number]
-            answer = desk.answer(future, label(task))
-            if answer is None and lost is not None:
-                yield task, lost(task)
-            else:
-                try:
-                    done: Done = pool.opened(
-                        answer, label(task), "look into the logs of the workers"
-                    )
-                except ImportError as error:
-                    raise ClusterError(desk.cannot(label(task), error)) from None
-                yield task, done
+            group = desk.has.pop(future.key)[0]
+            answers = desk.answers(future, label(tasks[group[0]]), len(group))
+            if answers is None and len(group) > 1:
+                for number in group:
+                    desk.submit([(number, tasks[number])])
+                continue
+            found: Sequence[pool.Answer | None] = answers or [None]
+            for number, answer in zip(group, found, strict=True):
+                task = tasks[number]
+                if answer is None and lost is not None:
+                    yield task, lost(task)
+                else:
+                    try:
+                        done: Done = pool.opened(
+                            answer, label(task), "look into the logs of the workers"
+                        )
+                    except ImportError as error:
+                        raise ClusterError(desk.cannot(label(task), error)) from None
+                    yield task, done
             waiting.extend((place, tasks[place]) for place in range(known, len(tasks)))
             known = len(tasks)
 
@@ -100,21 +110,28 @@ class _Desk:
         self._scenarios: dict[str, Future] = {}
         self._looked = -_LOOK_S
         self._most = _LEAST
-        self.has: dict[str, tuple[int, Future]] = {}
-        """Their numbers and futures by the keys of these."""
+        self._short = False
+        self._submitted = 0
+        self.has: dict[str, tuple[list[int], Future]] = {}
+        """The numbers of the tasks of each group, and its future, by the key of that."""
 
     @property
     def has_room(self) -> bool:
-        """Whether another task keeps the workers busy."""
+        """Whether another group keeps the workers busy."""
         if time.monotonic() >= self._looked + _LOOK_S:
             self._looked = time.monotonic()
             threads = sum(self._client.nthreads().values())
             self._most = max(_LEAST, _AHEAD * threads)
         return len(self.has) < self._most
 
-    def submit(self, number: int, task: object) -> None:
-        """Gives the cluster a task."""
-        parcel, names = self._packer.pack((self._work, task))
+    def together(self, waiting: int) -> int:
+        """The number of tasks that go together: one, unless they are short and enough wait."""
+        return max(1, min(_TOGETHER, waiting // self._most)) if self._short else 1
+
+    def submit(self, group: Sequence[tuple[int, object]]) -> None:
+        """Gives the cluster some tasks, which a worker does one after the other."""
+        packed = [self._packer.pack((self._work, task)) for _, task in group]
+        names = {name for _, of_one in packed for name in of_one}
         for name in names:
             if name not in self._scenarios:
                 # A task of its own and no data that is sent around: it can be done again.
@@ -126,17 +143,18 @@ class _Desk:
             _DO,
             {
                 "client": tuple(engine.own()),
-                "parcel": parcel,
+                "parcels": [parcel for parcel, _ in packed],
                 "scenarios": {name: self._scenarios[name] for name in names},
             },
-            key=f"incast-{self._call}-{number}",
+            key=f"incast-{self._call}-{self._submitted}",
             pure=False,
         )
-        self.has[future.key] = number, future
+        self._submitted += 1
+        self.has[future.key] = [number for number, _ in group], future
         future.add_done_callback(self._done.put)
 
     def heard(self) -> Future | None:
-        """A task that has ended; None if a while has passed without one.
+        """A group that has ended; None if a while has passed without one.
 
         Raises:
             ClusterError: The scheduler has gone.
@@ -151,8 +169,8 @@ class _Desk:
             raise self._gone()
         return None
 
-    def answer(self, future: Future, name: str) -> pool.Answer | None:
-        """The answer of a task; None if several workers died of it.
+    def answers(self, future: Future, name: str, number: int) -> list[pool.Answer] | None:
+        """The answers of a group; None if several workers died of it.
 
         Raises:
             ClusterError: A worker could not do it, or the cluster has gone.
@@ -173,8 +191,10 @@ class _Desk:
                 f"{self._scheduler}: a worker has {engine.own().differs(found)}: install the same "
                 "on the workers as here"
             )
-        answer: pool.Answer = found
-        return answer
+        answers: list[pool.Answer]
+        seconds, answers = found
+        self._short = seconds < _SHORT_S * number
+        return answers
 
     def cannot(self, name: str, error: BaseException | None) -> str:
         """The sentence on workers that lack something."""
@@ -249,9 +269,14 @@ def _words(error: BaseException | None) -> str:
     return f"{type(error).__name__}{f': {lines[0]}' if lines else ''}"
 
 
-def do(client: tuple[str, str, str], parcel: bytes, scenarios: dict[str, bytes]) -> bytes:
-    """Does the work in a parcel on a worker, if that would have the client's results."""
+def do(client: tuple[str, str, str], parcels: list[bytes], scenarios: dict[str, bytes]) -> bytes:
+    """Does the work in parcels on a worker, if that would have the client's results.
+
+    Returns a pickle of the seconds that it took and of the answers; else of the worker's engine.
+    """
     mine = engine.own()
     if Engine(*client).differs(mine) is not None:
         return pickle.dumps(mine)
-    return pickle.dumps(pool.answered(parcel, scenarios, _unpacker))
+    began = time.monotonic()
+    answers = [pool.answered(parcel, scenarios, _unpacker) for parcel in parcels]
+    return pickle.dumps((time.monotonic() - began, answers))

@@ -22,11 +22,21 @@ class Reward(NamedTuple):
     It is `throughput * f[throughput] - latency * f[rtt_mean] - loss * f[loss_share]`, and 0 of a
     flow that was not active. So a full link without a queue gives 1 with the weights by default,
     and a queue that doubles the RTT takes 0.1 away.
+
+    Example:
+        ```python
+        from incast.learning import CongestionEnv, Reward
+
+        CongestionEnv("incast", interval="20us", reward=Reward(latency=0.02))
+        ```
     """
 
     throughput: float = 1.0
+    """The weight of the throughput as a part of the NIC's rate."""
     latency: float = 0.1
+    """The weight of the mean RTT over the least one, less 1."""
     loss: float = 1.0
+    """The weight of the part of the data that was lost."""
 
 
 Measures = Mapping[str, NDArray[np.float64]]
@@ -47,6 +57,7 @@ class Episode(NamedTuple):
     flows: tuple[int, ...]
     """The learner's flows by their numbers in results."""
     scenario: Scenario
+    """The scenario with the values that were drawn."""
 
 
 class Batch:
@@ -63,6 +74,20 @@ class Batch:
         episodes: The draws of the present episode of each environment.
         low: The least action.
         high: The greatest action.
+
+    Example:
+        ```python
+        import numpy as np
+
+        from incast.learning import Batch, place
+
+        batch = Batch("incast", 2, flows=[0, 1, 2], interval="20us")
+        for number in range(batch.count):
+            batch.reset(number, np.random.default_rng(number))
+        batch.step(np.zeros((2, 3), dtype=np.float32))
+        batch.observations[:, :, place("rate")]  # of the shape (2, 3)
+        batch.measures["rate"]  # in Gb/s
+        ```
     """
 
     def __init__(
@@ -88,13 +113,14 @@ class Batch:
             flows: The learner's flows: numbers as in results, or names of traffic for all flows of
                 it.
             others: The scheme of all other flows, as `incast.run` has it; the first of the scenario
-                if None. Its transport
-                and signal are those of all flows.
+                if None. Its transport and signal are those of all flows.
             interval: The length of a monitoring interval, from 1us to 1s.
-            action: `change` for a change of the rate by a factor, from -1 to 1, or `share` for the
-                rate itself as a part of the NIC's, from 0 to 1.
-            step: The greatest part by which a change raises the rate.
-            initial: The rate at which a flow starts, as a part of the NIC's.
+            action: `change` for a change of the rate by a factor, from -1 to 1; `share` for the
+                rate itself as a part of the NIC's, from 0 to 1; `window` for a change of the window
+                by a factor, from -1 to 1, without pacing.
+            step: The greatest part by which a change raises the rate or the window.
+            initial: The rate at which a flow starts, as a part of the NIC's. A window starts at the
+                scenario's initial window.
             reward: The weights of the linear reward, or a function of the measures.
             randomize: Keys of the scenario and what to draw their values from, for each episode.
             threads: The number of threads; as many as cores if None, and never more than
@@ -135,7 +161,7 @@ class Batch:
             reward=weights,
         )
         self.control = {"interval": interval, "action": action, "step": step, "initial": initial}
-        self.low, self.high = (-1.0, 1.0) if action == "change" else (0.0, 1.0)
+        self.low, self.high = (0.0, 1.0) if action == "share" else (-1.0, 1.0)
         self.count = count
         # The first episode says how many flows there are.
         first = tuple(self._environments.reset(0, self.scenario, self.scenario.seed))

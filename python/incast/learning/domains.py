@@ -18,10 +18,22 @@ class Uniform:
     """A range from which a value is drawn, such as `Uniform("10us", "100us")`.
 
     Both ends have one unit, or none. Of whole numbers the value is one, and may be either end.
+
+    Example:
+        ```python
+        from incast.learning import CongestionEnv, Uniform
+
+        starts = Uniform("1us", "1000us", log=True)
+        env = CongestionEnv("incast", interval="20us", randomize={"traffic.0.start_spread": starts})
+        _, info = env.reset(seed=1)
+        info["settings"]  # the values that were drawn
+        ```
     """
 
     low: str | float
+    """The least value: a number, or a text with a unit such as `10us`."""
     high: str | float
+    """The greatest value, in the same unit."""
     log: bool = False
     """Whether the logarithm is uniform: values of each order of magnitude are as probable."""
 

@@ -71,9 +71,26 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
 
     An observation has the features of `FEATURES`, an action is one number. An episode is truncated
     at the end of the scenario's duration, and terminated where the flow ends.
+
+    Observations are 32-bit arrays of the shape (12,), actions of the shape (1,).
+
+    Example:
+        ```python
+        import numpy as np
+
+        from incast.learning import CongestionEnv, place
+
+        env = CongestionEnv("incast", flows=0, others="timely", interval="20us")
+        observation, info = env.reset(seed=1)
+        action = np.array([0.5], dtype=np.float32)
+        observation, reward, terminated, truncated, info = env.step(action)
+        observation[place("throughput")]  # as a part of the NIC's rate
+        info["throughput"], info["rtt_mean"]  # in Gb/s and us
+        ```
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - as Gymnasium declares it
+    """The modes of rendering, of which there are none."""
 
     def __init__(
         self,
@@ -137,12 +154,26 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Any]):
 
     An environment whose episode was over is reset by the next step, which gives it the first
     observation, a reward of 0, and ignores its action.
+
+    Observations are 32-bit arrays of the shape (environments, 12), actions of the shape
+    (environments, 1).
+
+    Example:
+        ```python
+        from incast.learning import CongestionVectorEnv
+
+        many = CongestionVectorEnv(4, "incast", interval="20us", threads=2)
+        observations, _ = many.reset(seed=1)  # seeds 1 to 4
+        observations, rewards, terminated, truncated, info = many.step(many.action_space.sample())
+        observations.shape  # (4, 12)
+        ```
     """
 
     metadata = {  # noqa: RUF012 - as Gymnasium declares it
         "render_modes": [],
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
+    """The modes of rendering, of which there are none, and the way in which episodes are reset."""
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ class Feature:
     """A feature of an observation."""
 
     name: str
+    """The name, which `place`, trees and `info` know it by."""
     unit: str
     """The unit of the measured value; empty of a share."""
     scale: str
@@ -35,6 +36,13 @@ def place(name: str) -> int:
 
     Raises:
         ParameterError: There is no such feature.
+
+    Example:
+        ```python
+        from incast.learning import FEATURES, place
+
+        FEATURES[place("rtt_mean")].unit  # us
+        ```
     """
     if name not in _PLACES:
         raise ParameterError(f"{name!r}: no feature of an observation; {nearest(name, _PLACES)}")

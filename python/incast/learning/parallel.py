@@ -19,9 +19,21 @@ class CongestionParallelEnv(ParallelEnv):  # type: ignore[misc] # PettingZoo has
     Agents are `flow_0`, `flow_1` and so on, in the order in which `flows` names the flows.
     Observations and actions are those of `CongestionEnv`. All agents are truncated at the end of
     the scenario's duration; an agent whose flow ends is terminated and takes no more part.
+
+    Example:
+        ```python
+        from incast.learning import CongestionParallelEnv
+
+        env = CongestionParallelEnv("incast", flows=[0, 1], others="timely", interval="20us")
+        observations, infos = env.reset(seed=1)
+        actions = {agent: env.action_space(agent).sample() for agent in env.agents}
+        observations, rewards, terminations, truncations, infos = env.step(actions)
+        rewards["flow_0"]
+        ```
     """
 
     metadata = {"name": "incast_congestion", "render_modes": []}  # noqa: RUF012 - as PettingZoo has it
+    """The name, and the modes of rendering, of which there are none."""
 
     def __init__(
         self,

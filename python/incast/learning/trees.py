@@ -34,6 +34,24 @@ class Tree:
     """A decision tree from observations to actions, with the control that it was made for.
 
     It computes with 32 bits, here as in the scheme `tree:FILE`.
+
+    Example:
+        ```python
+        import incast
+        from incast.learning import Tree
+
+        tree = Tree(
+            {"interval": "20us", "action": "change", "step": 0.2, "initial": 0.1},
+            [
+                {"feature": "rtt_mean", "threshold": 0.5, "low": 1, "high": 2},
+                {"action": 0.5},
+                {"action": -0.8},
+            ],
+        )
+        scheme = tree.save("by-hand.json")  # tree:by-hand.json
+        short = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        incast.run(short, [scheme, "timely"]).summary
+        ```
     """
 
     def __init__(self, control: Mapping[str, Any], nodes: list[dict[str, Any]]) -> None:
@@ -127,6 +145,15 @@ def distill(
     Raises:
         MissingExtraError: scikit-learn is not installed.
         ParameterError: A number cannot be.
+
+    Example:
+        ```python
+        from incast.learning import CongestionEnv, distill, place
+
+        env = CongestionEnv("incast", interval="20us", step=0.2)
+        tree = distill(lambda seen: 1 - 2 * seen[place("rtt_mean")], env, depth=3, steps=100)
+        tree.save("policy.json")
+        ```
     """
     for name, value in (("depth", depth), ("rounds", rounds), ("steps", steps)):
         if value < 1:

@@ -103,8 +103,11 @@ class Comparison:
     """The changes from a first result or sweep to a second one."""
 
     first: Side
+    """The first result or sweep."""
     second: Side
+    """The second one."""
     test: Test
+    """The test of differences: `t` or `wilcoxon`."""
     changes: tuple[Change, ...]
     """All figures of all cases that both sides have."""
     missing: tuple[tuple[str, str], ...]
@@ -163,6 +166,19 @@ def compare(
     Raises:
         ParameterError: There is no such figure.
         ResultError: A directory holds neither, or the two have no run in common.
+
+    Example:
+        ```python
+        import incast
+
+        short = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms")
+        for name, t_high in (("before", "500us"), ("after", "100us")):
+            tuned = short.with_set({"cc.timely.t_high": t_high})
+            incast.run(tuned, "timely", seed=range(1, 4)).write(name, figures=False)
+        found = incast.compare("before", "after", metrics=["rtt_p99_us"])
+        found.settings  # the keys that differ, with both values
+        [(change.metric, change.verdict) for change in found.changes]
+        ```
     """
     wanted = list(dict.fromkeys(metrics)) if metrics else list(USUAL)
     check_metrics(wanted)

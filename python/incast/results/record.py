@@ -23,9 +23,11 @@ class Record:
     """The runs of one scenario, one for each scheme; `incast.Result` adds figures and files."""
 
     scenario: Scenario | StoredScenario
+    """The scenario that was run; of a result that was read, its text, title and files."""
     schemes: tuple[str, ...]
     """The schemes that were asked for, in that order."""
     seed: int
+    """The seed of the runs."""
     runs: Mapping[str, SchemeRun]
     """The runs that there are, by scheme: fewer than asked for when the simulation was stopped."""
     version: str = _core.__version__

@@ -28,8 +28,11 @@ class Case:
     """A curve of a figure: one scheme in one scenario. Its results differ in the seed alone."""
 
     label: str
+    """The name in the legend."""
     scheme: str
+    """The scheme, by its label in the results."""
     results: tuple[Record, ...]
+    """The results, one for each seed."""
     place: int = 0
     """Its place, where an order is asked for."""
 

@@ -59,14 +59,24 @@ class Point:
 
 @dataclass(frozen=True)
 class Saturation:
-    """All points of a search."""
+    """All points of a search, of each scheme and load. Rates are in Gb/s, of payload.
+
+    `table` has them as a Polars frame: the load that was asked for, what was offered and carried,
+    their ratio, and the 99th percentile of the slowdown.
+    """
 
     scenario: Scenario
+    """The scenario."""
     traffic: OpenLoop
+    """The traffic whose load was raised."""
     schemes: tuple[str, ...]
+    """The schemes."""
     seed: int
+    """The seed of all runs."""
     threshold: float
+    """The least part of the offered load that counts as carrying it."""
     points: tuple[Point, ...]
+    """The measurements, in the order in which schemes and loads were run."""
     complete: bool
     """Whether the search reached its end."""
 

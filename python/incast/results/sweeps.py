@@ -141,13 +141,19 @@ class SweepRecord:
     name: str
     """The name of the scenario."""
     title: str
+    """The title of tables and figures."""
     axes: tuple[Axis, ...]
+    """The axes, each with its keys and their values."""
     schemes: tuple[str, ...]
+    """The schemes, in the order in which they were asked for."""
     seeds: tuple[int, ...]
+    """The seeds that each point is run with."""
     runs: pl.DataFrame
     """The dataset: a row for each run that has ended, by point, scheme and seed."""
     version: str = _core.__version__
+    """The version of incast that made it."""
     directory: Path | None = None
+    """The directory that it is kept in."""
 
     def __repr__(self) -> str:
         """A line with what was swept."""

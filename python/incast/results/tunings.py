@@ -164,10 +164,13 @@ class TuningRecord:
     """The trials of a tuning; `incast.Tuning` adds figures."""
 
     scheme: str
+    """The scheme as it was given."""
     goals: Goals
+    """The scenarios, objectives and constraints."""
     space: tuple[Searched, ...]
     """The parameters that were searched, with their ranges."""
     seeds: tuple[int, ...]
+    """The seeds of the runs of each trial."""
     planned: int
     """The number of trials when all have ended."""
     every: tuple[Trial, ...]
@@ -177,7 +180,9 @@ class TuningRecord:
     validation: Mapping[str, SweepRecord] = field(default_factory=dict)
     """By scenario, the sweeps of what was found beside the defaults and published presets."""
     directory: Path | None = None
+    """The directory that it is kept in."""
     version: str = _core.__version__
+    """The version of incast that made it."""
 
     def __repr__(self) -> str:
         """A line with what was tuned."""
