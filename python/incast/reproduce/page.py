@@ -26,6 +26,8 @@ SOURCES = {
     "hpcc": "HPCC (Li et al., SIGCOMM 2019)",
     "powertcp": "PowerTCP (Addanki, Michel and Schmid, NSDI 2022)",
     "swift": "Swift (Kumar et al., SIGCOMM 2020)",
+    "d2tcp": "D2TCP (Vamanan, Hasan and Vijaykumar, SIGCOMM 2012)",
+    "karuna": "Karuna (Chen et al., SIGCOMM 2016)",
 }
 """The publications, by their folder under `papers`."""
 
