@@ -28,6 +28,8 @@ SOURCES = {
     "swift": "Swift (Kumar et al., SIGCOMM 2020)",
     "tcp-bolt": "TCP-Bolt (Stephens et al., INFOCOM 2014)",
     "ledbat": "LEDBAT (RFC 6817, 2012)",
+    "d2tcp": "D2TCP (Vamanan, Hasan and Vijaykumar, SIGCOMM 2012)",
+    "karuna": "Karuna (Chen et al., SIGCOMM 2016)",
 }
 """The publications, by their folder under `papers`."""
 

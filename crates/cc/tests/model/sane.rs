@@ -293,8 +293,8 @@ impl Carrier {
             control,
             bounds,
             is_window: algorithm.info().kind == Kind::Window,
-            // Swift has delay and ignores them, MCP clears them.
-            marks_are_a_signal: !["swift", "mcp"].contains(&algorithm.name()),
+            // Swift has delay and ignores them, MCP clears them, pFabric has none.
+            marks_are_a_signal: !["swift", "mcp", "pfabric"].contains(&algorithm.name()),
             segment: flow.segment,
             line_rate: flow.line_rate,
             base_rtt: flow.base_rtt.unwrap_or(Span::from_us(20)),
