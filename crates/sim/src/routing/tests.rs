@@ -384,8 +384,8 @@ fn trees_of_random_networks_have_no_circle() {
 
 #[test]
 fn connections_are_spread_over_trees_and_stay_in_one() {
-    let leaf_spine = "[network.leaf-spine]\nleaves = 4\nspines = 3\nhosts_per_leaf = 1\n\
-         hosts = { name = \"h\", rate = \"10Gbps\", delay = \"1us\" }\n\
+    let leaf_spine = "[network.leaf-spine]\nleaves = 4\nspines = 3\n\
+         hosts = { name = \"h\", count = 1, rate = \"10Gbps\", delay = \"1us\" }\n\
          uplink = { rate = \"10Gbps\", delay = \"1us\" }";
     let net = Net::of(&format!("{leaf_spine}\n{TREES}"));
     let mut spines = BTreeMap::new();

@@ -3,8 +3,8 @@
 use incast_sim::scenario::Document;
 use incast_sim::{Report, TraceConfig};
 
-use crate::common::mistakes::{self, Case};
-use crate::common::{counts, document, numbers, run_with, table, texts};
+use crate::common::mistakes;
+use crate::common::{counts, document, numbers, run_with, texts};
 
 /// Two groups of four hosts, each with a flow to one server. The first traffic starts in line 24.
 fn mix(own: &str, rest: &str) -> String {
@@ -68,13 +68,17 @@ fn bytes(report: &Report) -> String {
 
 #[test]
 fn a_run_under_one_scheme_is_the_same_however_its_flows_get_it() {
+    // Marks, telemetry and notifications are there, and PFC is not.
+    let text = |own: &str| mix(own, own).replace("telemetry = true", "telemetry = true\necn_threshold = \"60KB\"");
     for scheme in ["cubic", "timely", "dctcp", "hpcc", "dcqcn"] {
-        let plain = run(&mix("", ""), scheme);
-        let named = format!("scheme = \"{scheme}\"");
-        let mixed = run(&mix(&named, &named), scheme);
-        assert_eq!(bytes(&plain), bytes(&mixed), "{scheme}");
+        let plain = run(&text(""), scheme);
         assert!(plain.tables.iter().all(|table| table.name != "mix"));
-        assert_eq!(table(&mixed, "mix").columns[0].values.len(), 2, "a row for each traffic");
+        let named = text(&format!("scheme = \"{scheme}\""));
+        for of_run in [scheme, "newreno"] {
+            let mixed = run(&named, of_run);
+            assert!(bytes(&plain) == bytes(&mixed), "{scheme} beside {of_run}");
+            assert_eq!(counts(&mixed, "mix", "flows"), [4, 4], "a row for each traffic");
+        }
     }
 }
 
@@ -103,21 +107,6 @@ fn a_share_of_flows_has_a_scheme_and_the_others_that_of_the_run() {
     // 60 of 200, with a standard deviation of sqrt(200 * 0.3 * 0.7) = 6.5. The part of the run's
     // scheme, number 0, comes first.
     assert!(cubic.abs_diff(60) < 26, "{cubic} of 200 are {ledbat}");
-}
-
-#[test]
-fn marks_and_telemetry_are_there_for_the_one_scheme_that_needs_them() {
-    // HPCC among flows that know no telemetry holds its rate by it: the queue without the others
-    // is short. DCQCN gets notifications though the scheme of the run has none.
-    for (scheme, rest) in [("hpcc", ""), ("dcqcn", "\n[switch.pfc]\nenabled = true")] {
-        let own = format!("scheme = \"{scheme}\"");
-        let text = mix(&own, &format!("start = \"19ms\"\nstop_at = 0{rest}"));
-        let text = text.replace("stop_at = 0", "");
-        let text = text.replace("queue_limit = \"200KB\"", "ecn_threshold = \"30KB\"");
-        let report = run(&text, "cubic");
-        let queue = numbers(&report, "mix", "goodput_gbps")[0];
-        assert!(queue > 5.0, "{scheme}: {queue}");
-    }
 }
 
 #[test]
@@ -187,29 +176,25 @@ fn ring(rest: &str) -> String {
     )
 }
 
-fn check(good: &str, whole: fn(&str) -> String, cases: &[Case]) {
-    mistakes::check(good, whole, cases);
-}
-
 #[test]
 fn schemes_of_traffic_that_there_are_not() {
     let whole = |own: &str| mix(own, "");
     let good = "scheme = \"cubic\"\nrouting = \"spray\"";
     let share = "scheme = { name = \"cubic\", share = 7 }";
-    check(
+    mistakes::check(
         good,
         whole,
         &[
-            ("\"cubic\"", "\"cubik\"", (27, 10), &["\"cubik\"", "did you mean \"cubic\""]),
+            ("\"cubic\"", "\"cubik\"", (28, 10), &["\"cubik\"", "did you mean \"cubic\""]),
             (
                 "\"cubic\"",
                 "\"cubic[betta=0.5]\"",
-                (27, 10),
+                (28, 10),
                 &["\"betta\"", "did you mean \"beta\""],
             ),
-            ("scheme = \"cubic\"", share, (27, 10), &["expected a scheme such as", "0.01 to 1"]),
-            ("scheme = \"cubic\"", "scheme = 3", (27, 10), &["expected a scheme such as"]),
-            ("\"spray\"", "\"sprey\"", (28, 11), &["sprey", "spray"]),
+            ("scheme = \"cubic\"", share, (28, 10), &["expected a scheme such as", "0.01 to 1"]),
+            ("scheme = \"cubic\"", "scheme = 3", (28, 10), &["expected a scheme such as"]),
+            ("\"spray\"", "\"sprey\"", (29, 11), &["sprey", "spray"]),
         ],
     );
 }
@@ -217,16 +202,15 @@ fn schemes_of_traffic_that_there_are_not() {
 #[test]
 fn trees_that_a_network_does_not_have() {
     let good = "[routing]\nkind = \"spanning-trees\"\ntrees = 1\n";
-    let event = "[[event]]\nat = \"1ms\"\nlink = [\"s0\", \"s1\"]\nstate = \"down\"\n";
-    let failing = format!("trees = 1\n{event}");
-    check(
+    let failing = "trees = 1\n[[event]]\nat = \"1ms\"\nlink = [\"s0\", \"s1\"]\nstate = \"down\"";
+    mistakes::check(
         good,
         ring,
         &[
-            ("trees = 1", "trees = 2", (17, 9), &["2 trees", "the network has 1", "add links"]),
-            ("trees = 1", "trees = 0", (17, 9), &["0 trees connect nothing"]),
-            ("\"spanning-trees\"", "\"ecmp\"", (17, 9), &["1 trees that no traffic takes"]),
-            ("trees = 1", &failing, (21, 9), &["no other way around a link that fails"]),
+            ("trees = 1", "trees = 2", (18, 9), &["2 trees", "the network has 1", "add links"]),
+            ("trees = 1", "trees = 0", (18, 9), &["0 trees connect nothing"]),
+            ("\"spanning-trees\"", "\"ecmp\"", (18, 9), &["1 trees that no traffic takes"]),
+            ("trees = 1", failing, (22, 9), &["no other way around a link that fails"]),
         ],
     );
     let thin = ring("[routing]\nkind = \"spanning-trees\"\n")
