@@ -120,6 +120,11 @@ pub enum Need {
 }
 
 impl Need {
+    /// Whether switches must write into packets for it, beyond a mark.
+    pub const fn is_of_switches(self) -> bool {
+        matches!(self, Self::Telemetry | Self::Feedback(_))
+    }
+
     /// The words of lists.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -125,7 +125,7 @@ impl Node {
             return Err(NodeError::Mtu { mtu: options.mtu });
         }
         let needs = options.algorithm.needs();
-        if needs.contains(&Need::Telemetry) {
+        if needs.iter().any(|need| need.is_of_switches()) {
             return Err(NodeError::Telemetry { name: options.algorithm.info().name });
         }
         let socket = Socket::open(
