@@ -24,6 +24,9 @@ SOURCES = {
     "hpcc": "HPCC (Li et al., SIGCOMM 2019)",
     "powertcp": "PowerTCP (Addanki, Michel and Schmid, NSDI 2022)",
     "swift": "Swift (Kumar et al., SIGCOMM 2020)",
+    "d3": "D3 (Wilson et al., SIGCOMM 2011)",
+    "vcp": "VCP (Xia et al., SIGCOMM 2005)",
+    "hull": "HULL (Alizadeh et al., NSDI 2012)",
 }
 """The publications, by their folder under `papers`."""
 
