@@ -131,7 +131,8 @@ impl D3Control {
     fn outlasts_answer(&self) -> bool {
         let Some(granted) = self.granted else { return true };
         let sent = self.floored(granted).as_bps() as f64 / 8.0 * self.rtt.as_secs_f64();
-        self.left as f64 > sent
+        // What is sent again is not in `left`.
+        self.left == 0 || self.left as f64 > sent
     }
 
     /// The request by which the flow gives back what it holds, if ports know it.
@@ -145,6 +146,7 @@ impl D3Control {
         };
         let is_known = self.is_known;
         (self.asked, self.granted, self.is_known) = (None, None, false);
+        self.asks_from = Time::ZERO;
         (self.previous, self.held) = (Rate::ZERO, Grants::NONE);
         is_known.then_some(Feedback::Request(request))
     }

@@ -126,6 +126,14 @@ pub enum Need {
 }
 
 impl Need {
+    /// Whether switches must do more for it than queue, pause and mark.
+    pub const fn is_of_switches(self) -> bool {
+        matches!(
+            self,
+            Self::Telemetry | Self::Feedback(_) | Self::Classes(_) | Self::RemainingFirst
+        )
+    }
+
     /// The words of lists.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Each kind of queue management and discipline is complete: file, tests, a row of the page on
+//! Each kind of queue management, discipline and feedback is complete: file, tests, a row of the page on
 //! switches, schema, and a scenario that uses it. And the guide to adding one shows code that
 //! compiles.
 
@@ -14,6 +14,7 @@ use incast_queue::*;
 use schemars::schema_for;
 
 use incast_queue::discipline::QueueDiscipline;
+use incast_queue::feedback::Feedbacks;
 use incast_queue::management::Aqm;
 
 #[expect(unreachable_pub, reason = "written as a module of the library")]
@@ -56,13 +57,28 @@ struct Axis {
     tables: serde_json::Value,
 }
 
-fn axes() -> [(Axis, &'static [&'static str]); 2] {
+fn axes() -> [(Axis, &'static [&'static str]); 3] {
     let management = schema_for!(Aqm).to_value()["oneOf"].clone();
     let discipline = schema_for!(QueueDiscipline).to_value()["anyOf"][1]["oneOf"].clone();
     [
         (Axis { folder: "management", key: "aqm", tables: management }, management::KINDS),
         (Axis { folder: "discipline", key: "discipline", tables: discipline }, discipline::KINDS),
+        (Axis { folder: "feedback", key: "feedback", tables: feedbacks() }, feedback::KINDS),
     ]
+}
+
+/// The tables of the kinds of feedback, in the form of those that name their kind.
+fn feedbacks() -> serde_json::Value {
+    let schema = schema_for!(Feedbacks).to_value();
+    let tables = feedback::KINDS.iter().map(|kind| {
+        let reference = &schema["properties"][*kind]["anyOf"][0]["$ref"];
+        let name = reference.as_str().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+        let fields = schema["$defs"][name]["properties"].as_object().cloned().unwrap_or_default();
+        let kind = ("kind".to_owned(), serde_json::json!({ "const": kind }));
+        let properties: serde_json::Map<_, _> = fields.into_iter().chain([kind]).collect();
+        serde_json::json!({ "properties": properties })
+    });
+    tables.collect()
 }
 
 /// The things that a kind lacks. `source` is the text of its file, if there is one.
@@ -100,7 +116,9 @@ fn missing(
     let word = format!("{} = \"{kind}\"", axis.key);
     let inline = format!("{} = {{ kind = \"{kind}\"", axis.key);
     let header = format!(".{}]\nkind = \"{kind}\"", axis.key);
-    let uses = |text: &String| [&word, &inline, &header].iter().any(|&use_| text.contains(use_));
+    let table = format!("[switch.{}.{kind}]", axis.key);
+    let ways = [&word, &inline, &header, &table];
+    let uses = |text: &String| ways.iter().any(|&use_| text.contains(use_));
     if !scenarios.iter().any(uses) {
         missing.push(format!("no scenario in {} uses it", SCENARIOS.join(", ")));
     }
@@ -126,7 +144,7 @@ fn every_kind_is_complete() {
 
 #[test]
 fn a_kind_that_lacks_everything_is_told_all_of_it() {
-    let [_, (axis, _)] = axes();
+    let [_, (axis, _), _] = axes();
     assert_eq!(
         missing(&axis, "new", None, "", &[]),
         [
@@ -141,7 +159,7 @@ fn a_kind_that_lacks_everything_is_told_all_of_it() {
         missing(&axis, "srpt", Some("fn"), "| `srpt` |", &["discipline = \"srpt\"".into()]),
         ["no unit test in crates/queue/src/discipline/srpt.rs"]
     );
-    let [(axis, _), _] = axes();
+    let [(axis, _), ..] = axes();
     assert_eq!(
         missing(
             &axis,

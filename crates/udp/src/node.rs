@@ -134,7 +134,7 @@ impl Node {
             return Err(NodeError::Mtu { mtu: options.mtu });
         }
         let needs = options.algorithm.needs();
-        if needs.contains(&Need::Telemetry) {
+        if needs.iter().any(|need| need.is_of_switches()) {
             return Err(NodeError::Telemetry { name: options.algorithm.info().name });
         }
         let is_asked = |need: &&Need| matches!(need, Need::Classes(_) | Need::RemainingFirst);

@@ -340,9 +340,7 @@ impl Target {
 fn a_peer_that_breaks_all_rules_harms_nobody_else() {
     let needs = |name: &&str| {
         let needs = AnyAlgorithm::named(name).unwrap().needs();
-        let of_switches =
-            |need: &Need| matches!(need, Need::Telemetry | Need::Classes(_) | Need::RemainingFirst);
-        !needs.iter().any(of_switches)
+        !needs.iter().any(|need| need.is_of_switches())
     };
     let mut names = NAMES.iter().copied().filter(needs).cycle();
     let mut next = || Target::new(names.next().unwrap());

@@ -32,9 +32,8 @@ fn algorithms() -> Vec<AnyAlgorithm> {
     let mut auto = AnyAlgorithm::named("timely").unwrap();
     auto.apply_preset("auto").unwrap();
     let all = NAMES.iter().filter_map(|name| AnyAlgorithm::named(name));
-    let of_switches =
-        |need: &Need| matches!(need, Need::Telemetry | Need::Classes(_) | Need::RemainingFirst);
-    let carried = all.filter(|algorithm| !algorithm.needs().iter().any(of_switches));
+    let carried =
+        all.filter(|algorithm| !algorithm.needs().iter().any(|need| need.is_of_switches()));
     std::iter::once(auto).chain(carried).collect()
 }
 

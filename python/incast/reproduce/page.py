@@ -30,6 +30,9 @@ SOURCES = {
     "ledbat": "LEDBAT (RFC 6817, 2012)",
     "d2tcp": "D2TCP (Vamanan, Hasan and Vijaykumar, SIGCOMM 2012)",
     "karuna": "Karuna (Chen et al., SIGCOMM 2016)",
+    "d3": "D3 (Wilson et al., SIGCOMM 2011)",
+    "vcp": "VCP (Xia et al., SIGCOMM 2005)",
+    "hull": "HULL (Alizadeh et al., NSDI 2012)",
 }
 """The publications, by their folder under `papers`."""
 

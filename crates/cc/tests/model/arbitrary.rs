@@ -1,10 +1,11 @@
 //! A carrier that calls in any order and measures anything. Of the books it keeps only that no more
 //! is acknowledged or lost than was sent.
 
+use incast_cc::feedback::{FairRate, Load, Request};
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
-    Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Due, Flow, Hop, Loss, LossCause,
-    Notification, RttSample, Sent, Span, Spurious, Time,
+    Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Due, Feedback, Flow, Hop, Leaving,
+    Loss, LossCause, Notification, RttSample, Sent, Span, Spurious, Time,
 };
 use proptest::prelude::*;
 
@@ -71,6 +72,7 @@ pub(crate) struct Acked {
     nic_backlog: Bytes,
     hop_count: u8,
     hops: Vec<Hop>,
+    feedback: Option<Feedback>,
 }
 
 /// A call of any kind.
@@ -122,12 +124,13 @@ fn acked() -> impl Strategy<Value = Acked> {
         draw::bytes(1_000_000_000),
         any::<u8>(),
         prop::collection::vec(hop(), 0..9),
+        prop::option::of(feedback()),
     );
     (time, amount, flags, network).prop_map(|(time, amount, flags, network)| {
         let (gap, rtt, srtt, one_way) = time;
         let (bytes, late, ce_bytes, remaining) = amount;
         let (cwnd_limited, in_recovery, ends_round) = flags;
-        let (delivery, nic_backlog, hop_count, hops) = network;
+        let (delivery, nic_backlog, hop_count, hops, feedback) = network;
         Acked {
             gap,
             bytes,
@@ -144,8 +147,27 @@ fn acked() -> impl Strategy<Value = Acked> {
             nic_backlog,
             hop_count,
             hops,
+            feedback,
         }
     })
+}
+
+/// An answer of ports, to whatever was asked.
+fn feedback() -> impl Strategy<Value = Feedback> {
+    let rate = || prop_oneof![9 => draw::rate(), 1 => Just(incast_cc::Rate::ZERO)];
+    let load = prop_oneof![Just(Load::Low), Just(Load::High), Just(Load::Overload)];
+    let grants = prop::collection::vec((0_u32..3, rate()), 0..9);
+    prop_oneof![
+        (grants, any::<bool>()).prop_map(|(grants, ends)| {
+            let mut request = Request { ends, ..Request::default() };
+            for (port, rate) in grants {
+                request.granted.push(port, rate);
+            }
+            Feedback::Request(request)
+        }),
+        (rate(), draw::span()).prop_map(|(rate, rtt)| Feedback::FairRate(FairRate { rate, rtt })),
+        load.prop_map(Feedback::Load),
+    ]
 }
 
 /// An RTT and what of it is no network; now and then more than all of it.
@@ -253,6 +275,9 @@ impl Carrier {
                 sent.end = Bytes::new(self.transmitted);
                 (sent.retransmission, sent.app_limited) = (retransmission, app_limited);
                 self.control.on_sent(&sent);
+                let mut leaving = Leaving::new(self.now);
+                (leaving.is_last, leaving.is_answered) = (app_limited, !retransmission);
+                let _ = self.control.request(&leaving);
             }
             Operation::Spurious { bytes, back } => {
                 let end = self.settled.saturating_sub(back);
@@ -308,7 +333,7 @@ impl Carrier {
         (ack.round, ack.remaining, ack.delivery) = (self.round, acked.remaining, acked.delivery);
         ack.due = self.due.zip(acked.remaining).map(|(at, bytes)| Due { at, bytes });
         (ack.nic_backlog, ack.hop_count) = (acked.nic_backlog, acked.hop_count);
-        ack.hops = &acked.hops;
+        (ack.hops, ack.feedback) = (&acked.hops, acked.feedback.as_ref());
         self.control.on_ack(&ack);
     }
 

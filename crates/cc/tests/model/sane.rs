@@ -5,11 +5,12 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use incast_cc::feedback::Load;
 use incast_cc::param::Kind;
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
-    Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Due, Flow, Hop, Limits, Loss,
-    LossCause, Notification, Pacing, Rate, RttSample, Sent, Span, Spurious, Time,
+    Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Due, Feedback, Flow, Hop, Leaving,
+    Limits, Loss, LossCause, Notification, Pacing, Rate, RttSample, Sent, Span, Spurious, Time,
 };
 use proptest::prelude::*;
 
@@ -283,6 +284,8 @@ struct Carrier {
     first_sent_at: Time,
     srtt: Span,
     min_rtt: Span,
+    /// The header of the last packet that had one.
+    header: Option<Feedback>,
 }
 
 impl Carrier {
@@ -320,6 +323,7 @@ impl Carrier {
             first_sent_at: flow.now,
             srtt: Span::ZERO,
             min_rtt: Span::MAX,
+            header: None,
         }
     }
 
@@ -431,6 +435,9 @@ impl Carrier {
         (sent.end, sent.retransmission) = (self.transmitted, retransmission);
         sent.app_limited = app_limited;
         self.control.on_sent(&sent);
+        let mut leaving = Leaving::new(self.now);
+        leaving.is_last = app_limited;
+        self.header = self.control.request(&leaving).or(self.header);
         if app_limited {
             self.app_limited_until = self.delivered + self.in_flight;
             self.unsent = Some(Bytes::ZERO);
@@ -558,6 +565,8 @@ impl Carrier {
         (ack.nic_backlog, ack.hop_count) = (path.nic_backlog, 2);
         let hops = [self.hop(0, Span::ZERO), self.hop(1, path.queue)];
         ack.hops = &hops;
+        let feedback = self.header.map(|header| self.answered(header, path));
+        ack.feedback = feedback.as_ref();
         let before = self.control.limits().cwnd;
         self.control.on_ack(&ack);
         let after = self.control.limits().cwnd;
@@ -590,6 +599,24 @@ impl Carrier {
             lost: self.lost - newest.lost,
             app_limited: newest.app_limited,
         })
+    }
+
+    /// A header as a port has left it: with a queue it grants what is desired and no more.
+    fn answered(&self, header: Feedback, path: Path) -> Feedback {
+        let is_free = path.queue.is_zero();
+        match header {
+            Feedback::Request(mut request) if !request.ends => {
+                request.granted.push(1, if is_free { self.line_rate } else { request.desired });
+                Feedback::Request(request)
+            }
+            Feedback::FairRate(mut fair) => {
+                fair.rate = if is_free { self.line_rate } else { self.line_rate / 64 };
+                Feedback::FairRate(fair)
+            }
+            Feedback::Load(_) if path.marked => Feedback::Load(Load::Overload),
+            Feedback::Load(_) => Feedback::Load(if is_free { Load::Low } else { Load::High }),
+            other => other,
+        }
     }
 
     fn hop(&self, port: u32, queue: Span) -> Hop {

@@ -39,7 +39,7 @@ fn values_that_do_nothing_are_refused() {
         ("[d3]\ndrain = 11", "drain = 11 is out of range; expected 0 to 10"),
         ("[rcp]\nalpha = -1", "alpha = -1 is out of range; expected 0 to 10"),
         ("[rcp]\ninitial = 0", "initial = 0 is out of range; expected 0.001 to 1"),
-        ("[rcp]\ntimeslot = \"0us\"", "timeslot = 0s is too short; expected 1us or more"),
+        ("[rcp]\ntimeslot = \"0us\"", "timeslot = 0ps is too short; expected 1us or more"),
         ("[vcp]\ninterval = \"1us\"", "interval = 1us is too short; expected 20us or more"),
         ("[vcp]\ntarget = 2", "target = 2 is out of range; expected 0.01 to 1"),
     ] {

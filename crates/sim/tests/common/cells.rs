@@ -114,6 +114,16 @@ impl Cell {
         known && algorithm.needs().contains(&need)
     }
 
+    /// The table of the language in which ports answer the algorithm, if it needs one.
+    fn feedback(&self) -> String {
+        let Some(algorithm) = AnyAlgorithm::named(self.scheme) else { return String::new() };
+        let kind = algorithm.needs().iter().find_map(|need| match need {
+            Need::Feedback(kind) => Some(kind),
+            _ => None,
+        });
+        kind.map_or_else(String::new, |kind| format!("[switch.feedback.{kind}]\n\n"))
+    }
+
     /// The bytes that one ACK covers.
     fn unit(&self) -> u64 {
         match self.carrier {
@@ -159,6 +169,14 @@ impl Cell {
         let marks =
             if marks { format!("ecn_threshold = \"{threshold:.0}B\"\n") } else { String::new() };
         let limit = self.queue.map(|queue| format!("queue_limit = \"{queue}B\"\n"));
+        let marks = if self.needs(Need::PhantomQueue) {
+            // A virtual queue has no room that could be too small.
+            let threshold = (on_the_way / 5.0).max(3.0 * self.unit() as f64);
+            format!("aqm = {{ kind = \"phantom\", threshold = \"{threshold:.0}B\" }}\n")
+        } else {
+            marks
+        };
+        let feedback = self.feedback();
         format!(
             "title = \"a cell\"\n\n\
              [run]\nduration = \"{us:.0}us\"\nschemes = [\"{name}\"]\nseed = {seed}\n\n\
@@ -166,7 +184,7 @@ impl Cell {
              delay = \"{delay}\"\n\n\
              [[network.star.hosts]]\nname = \"receiver\"\nrate = \"{rate}\"\ndelay = \"{delay}\"\n\n\
              [switch]\nbuffer = \"{buffer:.0}B\"\n{limit}{marks}telemetry = {telemetry}\n\n\
-             [switch.pfc]\nenabled = {pfc}\n\n\
+             {feedback}[switch.pfc]\nenabled = {pfc}\n\n\
              [transport]\nkind = \"{kind}\"\nsegment = \"{segment}B\"\nmtu = \"{mtu}B\"\n\n\
              [transport.stream]\nsend_buffer = \"{window:.0}B\"\nreceive_buffer = \"{window:.0}B\"\n\n\
              [[traffic]]\nkind = \"connections\"\nfrom = \"sender\"\nto = \"receiver\"\nstart_spread = \"{spread}\"\n",

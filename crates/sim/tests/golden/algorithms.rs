@@ -47,6 +47,9 @@ fn table() -> String {
             &[
                 "switch.ecn_threshold=96850B",
                 "switch.telemetry=true",
+                "switch.feedback.d3={}",
+                "switch.feedback.rcp={}",
+                "switch.feedback.vcp={ interval = \"1ms\" }",
                 "transport.stream.delayed_ack=1",
                 "transport.segment=16KB",
                 &transport,

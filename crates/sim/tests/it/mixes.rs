@@ -69,7 +69,9 @@ fn bytes(report: &Report) -> String {
 #[test]
 fn a_run_under_one_scheme_is_the_same_however_its_flows_get_it() {
     // Marks, telemetry and notifications are there, and PFC is not.
-    let text = |own: &str| mix(own, own).replace("telemetry = true", "telemetry = true\necn_threshold = \"60KB\"");
+    let text = |own: &str| {
+        mix(own, own).replace("telemetry = true", "telemetry = true\necn_threshold = \"60KB\"")
+    };
     for scheme in ["cubic", "timely", "dctcp", "hpcc", "dcqcn"] {
         let plain = run(&text(""), scheme);
         assert!(plain.tables.iter().all(|table| table.name != "mix"));

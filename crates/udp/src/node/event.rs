@@ -160,9 +160,9 @@ pub enum NodeError {
         /// The MTU.
         mtu: u16,
     },
-    /// The algorithm needs telemetry of switches, which UDP does not carry.
+    /// The algorithm needs what switches write into packets, which UDP does not carry.
     #[error(
-        "{name} needs telemetry of switches (INT), which UDP sockets do not carry; choose another algorithm"
+        "{name} needs what switches write into packets (INT, explicit rates), which UDP sockets do not carry; choose another algorithm"
     )]
     Telemetry {
         /// The name of the algorithm.
