@@ -117,7 +117,8 @@ def test_a_run_that_does_not_ask_has_neither(result: incast.Result) -> None:
 
 
 def test_a_case_is_the_ideal_of_its_run(tmp_path: Path) -> None:
-    (tmp_path / "star.toml").write_text(STAR)
+    small = STAR.replace('"web-search"', '{ fixed = "20KB" }')
+    (tmp_path / "star.toml").write_text(small)
     (tmp_path / "mine.toml").write_text(EXPERIMENT)
     (outcome,) = driver.reproduce([load(tmp_path / "mine.toml")], tmp_path / "out", jobs=1)
     for load_ in (0.3, 0.6):
@@ -126,7 +127,10 @@ def test_a_case_is_the_ideal_of_its_run(tmp_path: Path) -> None:
             for case in ("timely", "fluid", "bound")
         }
         assert all(isinstance(value, float) for value in taken.values())
-        assert taken["bound"] < taken["fluid"] < taken["timely"]  # type: ignore[operator]
+        # Max-min is no bound: of equal messages, a scheme that serves one by one has a lower mean.
+        assert taken["bound"] < taken["timely"]  # type: ignore[operator]
+        assert taken["bound"] < taken["fluid"]  # type: ignore[operator]
+        assert taken["fluid"] != taken["timely"]
         assert outcome.values("fluid", load_, "queue_us") == [None]
         slowdown = outcome.values("fluid", load_, "slowdown_mean")[0]
         assert slowdown is not None
