@@ -1,5 +1,5 @@
-//! `io_uring` beside plain system calls over the loopback device, in turn: 64 B back and forth one at
-//! a time, and sends of 64 KB that the kernel cuts (`UDP_SEGMENT`).
+//! `io_uring` beside plain system calls over the loopback device, in turn: 64 B back and forth one
+//! at a time, and sends of 64 KB that the kernel cuts (`UDP_SEGMENT`).
 //!
 //! `cargo run --release -p incast-udp --example ring [SECONDS] [ROUNDS]`
 
