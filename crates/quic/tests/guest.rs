@@ -16,8 +16,9 @@ use incast_transport::{
     Config, Endpoint, Form, Operation, Report, Role, Starter, Terms, Transport, stream,
 };
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
-use s2n_quic_core::recovery::bbr::BbrCongestionController;
-use s2n_quic_core::recovery::{CongestionController, CubicCongestionController};
+use s2n_quic_core::recovery::CongestionController;
+use s2n_quic_core::recovery::bbr::{self, BbrCongestionController};
+use s2n_quic_core::recovery::cubic::{self, CubicCongestionController};
 
 type Control = Box<dyn CongestionControl>;
 
@@ -224,11 +225,13 @@ fn newreno_and_bbr_of_quinn_fill_the_link_too() {
 
 #[test]
 fn cubic_and_bbr_of_s2n_fill_the_link_too() {
-    let cubic = of_s2n(|mss| CubicCongestionController::new(mss, Default::default()));
-    cubic.tell("cubic of s2n-quic");
-    let bbr = of_s2n(|mss| BbrCongestionController::new(mss, Default::default()));
-    bbr.tell("bbr of s2n-quic");
-    assert!(cubic.goodput > 850.0, "{:.1} Mb/s", cubic.goodput);
-    assert!(!cubic.course.losses.is_empty());
-    assert!(bbr.goodput > 500.0, "{:.1} Mb/s", bbr.goodput);
+    let of_cubic =
+        of_s2n(|mss| CubicCongestionController::new(mss, cubic::ApplicationSettings::default()));
+    of_cubic.tell("cubic of s2n-quic");
+    let of_bbr =
+        of_s2n(|mss| BbrCongestionController::new(mss, bbr::ApplicationSettings::default()));
+    of_bbr.tell("bbr of s2n-quic");
+    assert!(of_cubic.goodput > 850.0, "{:.1} Mb/s", of_cubic.goodput);
+    assert!(!of_cubic.course.losses.is_empty());
+    assert!(of_bbr.goodput > 500.0, "{:.1} Mb/s", of_bbr.goodput);
 }

@@ -1,5 +1,5 @@
-//! io_uring beside plain system calls over the loopback device, in turn: 64 B back and forth one at
-//! a time, and sends of 64 KB that the kernel cuts (`UDP_SEGMENT`).
+//! `io_uring` beside plain system calls over the loopback device, in turn: 64 B back and forth one
+//! at a time, and sends of 64 KB that the kernel cuts (`UDP_SEGMENT`).
 //!
 //! `cargo run --release -p incast-udp --example ring [SECONDS] [ROUNDS]`
 
@@ -165,7 +165,7 @@ mod linux {
                 }
                 sent
             };
-            let (took, cpu) = (start.elapsed(), place::cpu_time() - cpu);
+            let (took, cpu) = (start.elapsed(), place::cpu_time().saturating_sub(cpu));
             over.store(true, Relaxed);
             let bits = f64::from(sent) * data.len() as f64 * 8.0;
             let each = cpu.as_secs_f64() * 1e6 / f64::from(sent);

@@ -204,8 +204,8 @@ fn what_waits_for_all_peers_together_is_bounded() {
     let mut client = Node::open(big, features()).unwrap();
     // Peers whose connections are not open yet: what is posted waits.
     let [first, second] = [(); 2].map(|()| client.connect(local(), None).unwrap());
-    for number in 0..4 {
-        client.note([first, second][number as usize % 2], body(number, 10_000)).unwrap();
+    for (number, peer) in (0..).zip([first, second, first, second]) {
+        client.note(peer, body(number, 10_000)).unwrap();
     }
     // Each message has a head of 16 B.
     let error = client.note(second, body(5, 10_000)).unwrap_err();
