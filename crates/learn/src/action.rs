@@ -163,12 +163,11 @@ mod tests {
     #[test]
     fn a_change_and_its_opposite_give_the_rate_back_and_bounds_hold() {
         let five = Rate::from_gbps(5);
-        let after = |action: Action, before, a| {
-            match action.next(Sending::Rate(before), a, LINE, MSS) {
+        let after =
+            |action: Action, before, a| match action.next(Sending::Rate(before), a, LINE, MSS) {
                 Sending::Rate(rate) => rate,
                 Sending::Window(window) => panic!("a window of {window}"),
-            }
-        };
+            };
         let change = Action::Change { step: 0.25 };
         let faster = after(change, five, 1.0);
         assert_eq!(faster, Rate::from_bps(6_250_000_000));

@@ -333,7 +333,8 @@ impl Clone for NativeControl {
         let mut flow = Self { state: self.state.clone(), ..*self };
         if let Some(copy) = self.of.calls.copy.filter(|_| self.started) {
             // SAFETY: both states are as large as the algorithm said, and aligned.
-            let status = unsafe { copy(self.state.as_ptr().cast(), flow.state.as_mut_ptr().cast()) };
+            let status =
+                unsafe { copy(self.state.as_ptr().cast(), flow.state.as_mut_ptr().cast()) };
             if status != 0 {
                 // It has no state that could be told of anything, or ended.
                 flow.started = false;
