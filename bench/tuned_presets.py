@@ -1,9 +1,10 @@
-"""The tunings behind the presets `tuned-10g` to `tuned-400g`, and their validation.
+"""The tunings behind the presets `tuned-10g`, `tuned-25g` and `tuned-100g` of DCQCN, and others.
 
     python bench/tuned_presets.py OUT [--cc timely] [--rate 100] [--trials 100] [--jobs 2]
 
 Each algorithm is tuned at each rate by `incast.tune` in three networks, then run beside the
-published presets in two others with other seeds. A call that was stopped goes on where it was.
+published presets in two others with other seeds. A call that was stopped goes on where it was. What
+became a preset and what did not is in docs/how-to/tune-an-algorithm.md.
 """
 
 import argparse
@@ -131,9 +132,7 @@ def scenario(name: str, cc: str, rate: int) -> incast.Scenario:
         duration=duration,
         warmup=round(duration * 0.4, 3),
         lossless=str(messages).lower(),
-        transport='segment = "16KB"'
-        if messages
-        else 'kind = "stream"\nstream = { delayed_ack = 1 }',
+        transport=_MESSAGES if messages else _STREAM,
         burst=64,
         buffer=200 * rate,
         red_min=4 * rate,

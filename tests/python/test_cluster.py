@@ -3,16 +3,20 @@
 import errno
 import os
 import random
+import re
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 import pytest
+from typing_extensions import Self
 
 import incast
 from conftest import SHORT, Finished
@@ -216,6 +220,82 @@ def test_a_full_disk_is_one_error_and_the_same_call_goes_on(
     incast.sweep(short, "timely", seeds=12, out=tmp_path / "out", scheduler=dask.address)
     incast.sweep(short, "timely", seeds=12, out=tmp_path / "here")
     assert dataset(tmp_path / "out") == dataset(tmp_path / "here")
+
+
+class Stand:
+    """A stand-in for the classes that start clusters: the scheduler is there already."""
+
+    address = ""
+    asked: ClassVar[list[object]] = []
+
+    def __init__(self, **settings: object) -> None:
+        self.asked.append(settings)
+        self.scheduler_address = self.address
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.asked.append("closed")
+
+    def scale(self, jobs: int) -> None:
+        self.asked.append(jobs)
+
+
+def cluster_spec(name: str, image: str, n_workers: int) -> dict[str, Any]:
+    """The parts of a cluster's description that matter here, as Dask's operator has them."""
+
+    def part(*args: str) -> dict[str, Any]:
+        return {"spec": {"containers": [{"image": image, "args": [*args]}]}}
+
+    worker = part("dask-worker", "--name", "$(DASK_WORKER_NAME)")
+    scheduler = part("dask-scheduler", "--host", "0.0.0.0")  # noqa: S104
+    return {
+        "metadata": {"name": name},
+        "spec": {"worker": {**worker, "replicas": n_workers}, "scheduler": scheduler},
+    }
+
+
+@pytest.mark.parametrize("kind", ["dask_jobqueue", "dask_kubernetes.operator"])
+def test_the_blocks_of_the_page_run(
+    dask: Cluster, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "docs/guide/sweeps.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    (block,) = [one for one in blocks if f"from {kind} import" in one]
+    monkeypatch.setattr(Stand, "address", dask.address)
+    monkeypatch.setattr(Stand, "asked", [])
+    for name in ("dask_jobqueue", "dask_kubernetes", "dask_kubernetes.operator"):
+        module = ModuleType(name)
+        vars(module).update(SLURMCluster=Stand, KubeCluster=Stand, make_cluster_spec=cluster_spec)
+        monkeypatch.setitem(sys.modules, name, module)
+    # Five milliseconds and one seed in place of a second and ten.
+    short = '"incast",\n        ["timely"'
+    program = block.replace(short, short.replace('"incast"', "short", 1)).replace("=10,", "=1,")
+    assert "short," in program
+    assert "seeds=1," in program
+    monkeypatch.chdir(tmp_path)
+    exec(program, {"short": incast.load("incast").with_set(*SHORT)})  # noqa: S102
+    found = incast.Sweep.read("sweep")
+    assert found.complete
+    assert found.schemes == ("timely", "swift")
+    first, *_, last = Stand.asked
+    assert last == "closed"
+    if kind == "dask_jobqueue":
+        assert Stand.asked[1] == 10
+        return
+    assert isinstance(first, dict)
+    spec = first["custom_cluster_spec"]["spec"]
+    for part in ("scheduler", "worker"):
+        container = spec[part]["spec"]["containers"][0]
+        assert container["command"] == ["dask", part]
+        assert container["args"][0].startswith("--")
+        options = ["--help"]
+        done = subprocess.run(
+            [Path(sys.executable).with_name("dask"), part, *options],
+            check=False, capture_output=True, text=True,
+        )  # fmt: skip
+        assert container["args"][0] in done.stdout
 
 
 def failing(task: int) -> int:

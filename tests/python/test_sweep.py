@@ -6,6 +6,7 @@ import math
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -462,8 +463,9 @@ def test_the_examples_of_the_page_run(
     short: incast.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    polars, pandas, python, cluster = examples("python")
-    assert "SLURMCluster" in cluster
+    polars, pandas, python, slurm, kubernetes = examples("python")
+    assert "SLURMCluster" in slurm
+    assert "KubeCluster" in kubernetes  # test_cluster.py runs both
     # Two seeds of five milliseconds in place of ten of a second.
     program = python.replace('    "incast",', "    short,").replace("seeds=10", "seeds=2")
     assert program.count("short") == program.count("seeds=2") == 1
@@ -475,6 +477,16 @@ def test_the_examples_of_the_page_run(
     assert len(duckdb.sql(query).fetchall()) == 4
     if util.find_spec("pandas") and util.find_spec("pyarrow"):
         exec(pandas)  # noqa: S102
+    rscript = shutil.which("Rscript")
+    if rscript is not None:
+        arrow = subprocess.run([rscript, "-e", "library(arrow)"], check=False, capture_output=True)
+        if arrow.returncode == 0:
+            (r,) = examples("r")
+            done = subprocess.run(
+                [rscript, "-e", r], check=False, capture_output=True, text=True
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+            assert "timely" in done.stdout
 
 
 def test_duckdb_reads_the_dataset(whole: incast.Sweep) -> None:

@@ -5,9 +5,14 @@ import sys
 from pathlib import Path
 
 PROJECT = """
+from typing import Any
+
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 import incast
+from incast.learning import CongestionEnv, CongestionVectorEnv
 
 scenario: incast.Scenario = incast.load("incast").with_set({"run.duration": "5ms"})
 result = incast.run(scenario, cc=["timely", "line-rate"])
@@ -43,8 +48,39 @@ swept = incast.sweep(
     scenario, cc=[Mine, "timely"], vary={"traffic.0.connections": [1, 4]}, seeds=3, out="sweep"
 )
 reveal_type(swept.summary)
+reveal_type(swept.differences("timely"))
 found = incast.tune(scenario, "timely", minimize="rtt_p99_us", over={"t_high": None}, out="tuning")
 reveal_type(found)
+reveal_type(found.best)
+
+
+class Compiled(incast.CompiledControl):
+    target = incast.parameter("60us", doc="The RTT to aim at.")
+    state = [("bps", "f8")]
+
+    # Numba finds the types of the records: for a checker they are anything.
+    @staticmethod
+    def on_start(flow: Any, p: Any, s: Any, out: Any) -> None:
+        out.rate = flow.line_rate / 2
+
+    @staticmethod
+    def on_ack(ack: Any, p: Any, s: Any, out: Any) -> None:
+        if ack.rtt.network > p.target:
+            out.rate *= 0.9
+
+
+reveal_type(Compiled(target="40us").settings)
+incast.run(scenario, cc=[Compiled, Compiled(target=40e-6)])
+
+env = CongestionEnv(scenario, flows=0, interval="20us", action="window")
+observation, info = env.reset(seed=1)
+seen: NDArray[np.float32] = observation
+observation, reward, terminated, truncated, info = env.step(np.array([0.5], dtype=np.float32))
+reveal_type(reward)
+many = CongestionVectorEnv(4, scenario, threads=2)
+observations, _ = many.reset(seed=1)
+observations, rewards, ended, over, told = many.step(np.zeros((4, 1), dtype=np.float32))
+earned: NDArray[np.float64] = rewards
 incast.compare("one", "two")
 mistake: int = incast.run(scenario)
 """
@@ -57,7 +93,11 @@ REVEALED = [
     "int",
     "str",
     "polars.dataframe.frame.DataFrame",
+    "polars.dataframe.frame.DataFrame",
     "incast.api.tuned.Tuning",
+    "incast.results.tunings.Trial | None",
+    "dict[str, str]",
+    "float",
 ]
 
 
