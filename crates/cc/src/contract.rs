@@ -318,8 +318,7 @@ pub struct Reads {
 
 impl Reads {
     /// None of these reports.
-    pub const NONE: Self =
-        Self { delivery: false, nic_backlog: false, sent: false, level: false };
+    pub const NONE: Self = Self { delivery: false, nic_backlog: false, sent: false, level: false };
 }
 
 impl Default for Reads {
