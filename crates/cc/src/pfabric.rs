@@ -123,7 +123,7 @@ pub struct PfabricControl {
 impl CongestionControl for PfabricControl {
     /// Grows as TCP's window does, up to the most.
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        if ack.cwnd_limited {
+        if Window::may_grow(ack) {
             self.window.reno(ack.bytes.get());
             let most = u64::from(self.most) * self.window.mss();
             self.window.set_cwnd(self.window.cwnd().min(most));

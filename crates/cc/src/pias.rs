@@ -40,7 +40,7 @@ parameters! {
         /// Bytes up to which it is six classes lower.
         pub threshold7: Bytes = packets(2_484), in "1B" to "1TB", source SCRIPTS;
         /// Timeouts in a row after which the count of bytes starts anew; 0 is never.
-        pub timeouts: u32 = 3, in "0" to "100", source MODULE;
+        pub timeouts: u32 = 3, in "0" to "10", source MODULE;
         /// Pause of the flow after which the count of bytes starts anew.
         pub idle: Span = Span::from_us(500), in "1us" to "100s", source MODULE;
         /// Weight of the newest window's fraction of marked bytes in DCTCP's estimate.

@@ -155,9 +155,6 @@ pub(super) const ALL: &[Preset] = &[
     Preset {
         name: "two-classes",
         source: "baiwei0427/PIAS@c40dc8a4: the kernel module with two classes, 100 KB",
-        values: &[
-            ("classes", "2"),
-            ("threshold1", "100KB"),
-        ],
+        values: &[("classes", "2"), ("threshold1", "100KB")],
     },
 ];

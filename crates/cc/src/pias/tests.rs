@@ -44,10 +44,9 @@ fn time_out(control: &mut PiasControl, us: u64, cause: LossCause) {
 fn each_threshold_that_a_message_has_passed_costs_a_class() {
     let control = control(&tens());
     // At a threshold itself a packet is still in the class above it.
-    let levels: Vec<_> =
-        [0, 10_000, 10_001, 20_000, 20_001, 45_000, 70_000, 70_001, 1 << 50]
-            .map(|offset| level(&control, 0, offset))
-            .into();
+    let levels: Vec<_> = [0, 10_000, 10_001, 20_000, 20_001, 45_000, 70_000, 70_001, 1 << 50]
+        .map(|offset| level(&control, 0, offset))
+        .into();
     assert_eq!(levels, [0, 0, 1, 1, 2, 4, 6, 7, 7]);
 }
 

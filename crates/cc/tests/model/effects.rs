@@ -2,10 +2,10 @@
 //! would be swept in vain.
 
 use incast_cc::registry::{AnyAlgorithm, NAMES};
-use incast_cc::{Bytes, Flow, Limits, Rate, Span};
+use incast_cc::{Bytes, Flow, Rate, Span};
 
 use crate::parameters::extremes;
-use crate::sane::{self, Path, Step};
+use crate::sane::{self, Answers, Path, Step};
 
 /// Ordinary flows: a stream, one across a continent, and messages on a path whose RTT the operator
 /// knows.
@@ -19,11 +19,11 @@ fn flows() -> [Flow; 3] {
     [stream, far, messages]
 }
 
-/// The limits of flows that take these steps.
+/// The answers in flows that take these steps.
 fn trajectories<'a>(
     algorithm: &'a AnyAlgorithm,
     scripts: &'a [Vec<Step>],
-) -> impl Iterator<Item = Vec<Limits>> + 'a {
+) -> impl Iterator<Item = Vec<Answers>> + 'a {
     scripts.iter().flat_map(move |steps| flows().map(|flow| sane::run(algorithm, &flow, steps)))
 }
 
@@ -70,7 +70,14 @@ fn scripts() -> Vec<Vec<Step>> {
     // After a handshake the first data finds the queue of others.
     let queued = orderly().into_iter().skip_while(|step| !is_queued(step));
     let opened = [Step::Handshake, Step::Send { bursts: 250, patience: Span::from_ms(1) }];
-    let mut scripts = vec![orderly(), opened.into_iter().chain(queued).collect()];
+    let mut silent = vec![
+        Step::Send { bursts: 250, patience: Span::from_ms(1) },
+        Step::Deliver { bursts: 250, path: Path::queue(Span::ZERO) },
+    ];
+    for _ in 0..12 {
+        silent.extend([Step::Send { bursts: 1, patience: Span::from_ms(1) }, Step::Timeout]);
+    }
+    let mut scripts = vec![orderly(), silent, opened.into_iter().chain(queued).collect()];
     scripts.extend(sane::scripts(200, 40));
     scripts
 }

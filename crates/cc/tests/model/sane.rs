@@ -10,7 +10,8 @@ use incast_cc::param::Kind;
 use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{
     Ack, AnyControl, Bytes, CongestionControl, Delivery, Demand, Due, Feedback, Flow, Hop, Leaving,
-    Limits, Loss, LossCause, Notification, Pacing, Rate, RttSample, Sent, Span, Spurious, Time,
+    Limits, Loss, LossCause, LossDetection, Notification, Pacing, Place, Rate, RttSample, Sent,
+    Span, Spurious, Time,
 };
 use proptest::prelude::*;
 
@@ -62,6 +63,15 @@ pub(crate) enum Step {
     MssChange {
         mss: u64,
     },
+}
+
+/// The answers of an algorithm between two steps.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Answers {
+    limits: Limits,
+    /// The levels of packets this far behind what is acknowledged, of a message without end.
+    levels: [u8; 4],
+    loss_detection: LossDetection,
 }
 
 /// The delays and marks of data on its way.
@@ -166,14 +176,14 @@ fn path() -> impl Strategy<Value = Path> {
 }
 
 /// Takes `steps` with one flow; returns its limits after each.
-pub(crate) fn run(algorithm: &AnyAlgorithm, flow: &Flow, steps: &[Step]) -> Vec<Limits> {
+pub(crate) fn run(algorithm: &AnyAlgorithm, flow: &Flow, steps: &[Step]) -> Vec<Answers> {
     let mut carrier = Carrier::new(algorithm, flow);
     steps
         .iter()
         .map(|step| {
             carrier.take(step);
             carrier.bounds.check(&carrier.control);
-            carrier.control.limits()
+            carrier.answers()
         })
         .collect()
 }
@@ -575,6 +585,18 @@ impl Carrier {
         // Two segments are acknowledged at once: a mark leaves as many, whatever there was.
         let most = before.max(self.bounds.mss * 2);
         assert!(!answers || after <= most, "{name}: a mark raised {before} to {after}");
+    }
+
+    fn answers(&self) -> Answers {
+        let level = |ahead: u64| {
+            let place = Place::new(self.delivered + Bytes::new(ahead), None);
+            self.control.level(&place)
+        };
+        Answers {
+            limits: self.control.limits(),
+            levels: [0, 1_000, 1_000_000, 1_000_000_000].map(level),
+            loss_detection: self.control.loss_detection(),
+        }
     }
 
     /// Posted and not acknowledged.

@@ -125,7 +125,7 @@ fn a_message_that_higher_classes_shut_out_begins_anew_at_the_top() {
     let urgent = messages("urgent", "host[0-7]", "9KB", every).replacen("count = 1\n", "", 1);
     let traffic = messages("long", "host8", "2MB", "") + &urgent;
     let text = star(&FOUR, &format!("{MARKS}\nport_limit = \"360KB\""), &traffic)
-        .replace("[transport]", "[transport]\nrto_min = \"500us\"");
+        .replace("[transport]", "[transport]\nrto_min = \"500us\"\nstream = { delayed_ack = 1 }");
     let delivered = |timeouts: u32| {
         let scheme = PIAS.replace(']', &format!(",timeouts={timeouts}]"));
         let report = run_with(&document(&text), &scheme, 1, TraceConfig::default());
