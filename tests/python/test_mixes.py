@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Finished
 
 import incast
+from conftest import Finished
 
 Command = Callable[..., Finished]
 
