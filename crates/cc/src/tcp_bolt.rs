@@ -32,7 +32,8 @@ impl TcpBolt {
     /// The first window in bytes: what line rate sends in an RTT.
     fn first_window(&self, flow: &Flow) -> u64 {
         let product = flow.line_rate.bytes_in(flow.base_rtt.unwrap_or(self.initial_rtt)).get();
-        let scaled = u128::from(product) * u128::from(self.first_window.bits()) >> Fraction::BITS;
+        let part = u128::from(self.first_window.bits());
+        let scaled = (u128::from(product) * part) >> Fraction::BITS;
         u64::try_from(scaled).unwrap_or(u64::MAX)
     }
 }
