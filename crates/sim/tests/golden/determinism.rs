@@ -161,6 +161,9 @@ fn lossy_streams() -> Document {
         "switch.queue_limit=6KB",
         "switch.ecn_threshold=3KB",
         "switch.telemetry=true",
+        "switch.feedback.d3={}",
+        "switch.feedback.rcp={ rtt = \"20us\" }",
+        "switch.feedback.vcp={ interval = \"50us\" }",
         "network.dumbbell.bottleneck.rate=2Gbps",
     ];
     document(LOSSY).with_set(&stream).unwrap()

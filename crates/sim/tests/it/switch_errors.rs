@@ -249,3 +249,45 @@ fn headroom_of_every_protected_class_must_fit() {
         .replace("buffer = \"1MB\"", "buffer = \"40KB\"\n[switch.pfc]\nenabled = true");
     assert!(Document::parse(one, "f").is_ok());
 }
+
+#[test]
+fn feedback_is_of_a_kind_and_has_values_that_do_something() {
+    check(&[
+        ("[[traffic]]", "[switch.feedback.d4]\n\n[[traffic]]", (23, 18), &["\"d4\"", "d3"]),
+        (
+            "[[traffic]]",
+            "[switch.feedback.d3]\ndrain = 11\n\n[[traffic]]",
+            (24, 9),
+            &["drain = 11 is out of range", "0 to 10"],
+        ),
+        (
+            "[[traffic]]",
+            "[switch.feedback.vcp]\ninterval = \"1us\"\n\n[[traffic]]",
+            (24, 12),
+            &["interval = 1us is too short", "20us or more"],
+        ),
+    ]);
+}
+
+#[test]
+fn algorithms_that_switches_answer_name_the_table_that_is_missing() {
+    let lacks = |name: &str, added: &str| {
+        let document = Document::parse(format!("{GOOD}\n{added}"), "good.toml").unwrap();
+        let scenario = document.scenario();
+        scenario.unmet_needs(name, &scenario.scheme(name).unwrap())
+    };
+    for name in ["d3", "rcp", "vcp"] {
+        let expected = format!(
+            "{name} needs answers of switches, but no port speaks {name}; add a table \
+             [switch.feedback.{name}]"
+        );
+        assert_eq!(lacks(name, ""), [expected]);
+        assert!(lacks(name, &format!("[switch.feedback.{name}]")).is_empty());
+    }
+    assert!(lacks("hpcc", "[switch.feedback.int]").is_empty());
+    let sentences = lacks("hull", "");
+    let phantom = "hull needs phantom queues, but no switch has one; set switch.aqm to { kind = \
+                   \"phantom\" }";
+    assert!(sentences.iter().any(|sentence| sentence == phantom), "{sentences:?}");
+    assert!(lacks("hull", "[switch.aqm]\nkind = \"phantom\"").is_empty());
+}
