@@ -20,7 +20,7 @@ KERNEL_PROGRAMS := $(wildcard crates/kernel/src/programs/*.rs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-rust test-python kernel wheels test-kernel test-kernels search fuzz bench bench-ns3 docs fmt lock clean
+.PHONY: help setup page demo test check test-rust test-python kernel wheels test-kernel test-kernels search fuzz bench bench-ns3 docs fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -69,6 +69,23 @@ test-python: setup  ## the Python tests
 	  exit $$((verdicts + second)); } & beside=$$!; \
 	$(BIN)/pytest $(FIRST_HALF); first=$$?; \
 	wait $$beside && exit $$first
+
+# The module is built beside that of the tests of crates/wasm, which is not optimised.
+WASM    := wasm32-unknown-unknown
+PAGE    := python/incast/page/index.html
+MODULES := web/node_modules/.package-lock.json
+
+page: $(PAGE)  ## the simulator in a page, for `incast ui`: one file, which works from disk, too
+
+$(MODULES): web/package.json web/package-lock.json
+	@command -v npm >/dev/null || { echo 'the page needs npm and Node.js 20 or newer, which are not installed' >&2; exit 1; }
+	npm ci --prefix web --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+$(PAGE): $(MODULES) $(RUST) $(wildcard web/src/*.ts web/*.html web/*.css web/*.mjs web/tsconfig.json scenarios/*.toml)
+	@rustc --print target-libdir --target $(WASM) | xargs test -d || { echo 'the page needs the target $(WASM): rustup target add $(WASM)' >&2; exit 1; }
+	cargo build --release --locked -p incast-wasm --lib --target $(WASM) --target-dir target/wasm
+	cd web && npm run --silent check && node build.mjs ../target/wasm/$(WASM)/release/incast_wasm.wasm ../$(@D)
 
 kernel: setup  ## build incast-kernel, for `incast kernel`: congestion control for Linux TCP through BPF
 	@$(require_kernel)

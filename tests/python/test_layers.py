@@ -41,9 +41,16 @@ CRATES: dict[str, set[str]] = {
         "incast-transport",
     },
     "incast-learn": {"incast-cc", "incast-sim"},
-    "incast-wasm": {"incast-sim"},
+    "incast-wasm": {"incast-cc", "incast-sim", "incast-table"},
     "incast-capi": {"incast-cc", "incast-udp"},
-    "incast-python": {"incast-cc", "incast-learn", "incast-native", "incast-sim", "incast-udp"},
+    "incast-python": {
+        "incast-cc",
+        "incast-learn",
+        "incast-native",
+        "incast-sim",
+        "incast-table",
+        "incast-udp",
+    },
 }
 
 

@@ -139,6 +139,10 @@ pub struct Host {
     pub(crate) received: Count,
     /// RTT samples of short flows, in nanoseconds, since measurement started.
     pub(crate) rtt: Histogram,
+    /// The number of RTT samples of payload before measurement started.
+    pub(crate) early_samples: u64,
+    /// The sum of these samples, in nanoseconds.
+    pub(crate) early_sum_ns: u64,
     /// The one-way delays of data packets that arrived here since measurement started, by traffic,
     /// in nanoseconds.
     pub(crate) delays: Vec<Histogram>,
@@ -184,6 +188,8 @@ impl Host {
             sent: Count::default(),
             received: Count::default(),
             rtt: Histogram::default(),
+            early_samples: 0,
+            early_sum_ns: 0,
             delays: Vec::new(),
             trace,
             series: Vec::new(),

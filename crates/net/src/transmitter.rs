@@ -124,6 +124,11 @@ impl Transmitter {
         self.paused & 1 << class != 0
     }
 
+    /// Whether a class or more is paused.
+    pub(crate) const fn holds_any(&self) -> bool {
+        self.paused != 0
+    }
+
     /// The classes that may send.
     #[inline]
     pub(crate) fn open_classes(&self) -> u8 {

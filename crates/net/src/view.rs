@@ -171,6 +171,16 @@ impl Host {
         &self.rtt
     }
 
+    /// The number of all RTT samples of payload so far, warm-up included, and their sum in
+    /// nanoseconds.
+    pub fn all_rtts(&self) -> (u64, u64) {
+        self.tallies()
+            .iter()
+            .fold((self.early_samples, self.early_sum_ns), |(samples, sum), one| {
+                (samples + one.samples, sum + one.sum_ns)
+            })
+    }
+
     /// The one-way delays of data packets that arrived since measurement started, by traffic, in
     /// nanoseconds.
     pub fn delays(&self) -> &[Histogram] {
@@ -258,6 +268,11 @@ impl Port {
 }
 
 impl Transmitter {
+    /// Whether PFC pauses a traffic class or more at this moment.
+    pub const fn is_held(&self) -> bool {
+        self.holds_any()
+    }
+
     /// The number of the port's link.
     pub const fn link(&self) -> u32 {
         self.link

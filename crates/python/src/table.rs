@@ -4,12 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{
-    ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchOptions,
-    RecordBatchReader, StringViewArray, UInt64Array,
-};
-use arrow_schema::{DataType, Field, Schema};
-use incast_sim::{Column, Name, Values};
+use arrow_array::{RecordBatchIterator, RecordBatchReader};
+use arrow_schema::Schema;
+use incast_table::arrow::batch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -117,44 +114,4 @@ pub(crate) fn described_stream<'py>(
     let batches = reader.map(move |batch| batch?.with_schema(Arc::clone(&own)));
     let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema)));
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
-}
-
-/// The rows of a table, with the unit and meaning of each column in its field's metadata.
-fn batch(table: &incast_sim::Table) -> RecordBatch {
-    let fields: Vec<_> = table.columns.iter().map(field).collect();
-    let about = [("name", table.name), ("doc", table.doc)];
-    let schema = Schema::new(fields).with_metadata(metadata(about));
-    let columns = table.columns.iter().map(values).collect();
-    let rows = RecordBatchOptions::new().with_row_count(Some(table.rows()));
-    RecordBatch::try_new_with_options(Arc::new(schema), columns, &rows)
-        .expect("columns have the same length, and the types of their fields")
-}
-
-fn field(column: &Column) -> Field {
-    let kind = match column.values {
-        Values::F64(_) => DataType::Float64,
-        Values::U64(_) => DataType::UInt64,
-        Values::Text(_) => DataType::Utf8View,
-    };
-    let nullable = matches!(column.values, Values::F64(_));
-    let about = [("unit", column.unit), ("doc", column.doc)];
-    Field::new(column.name, kind, nullable).with_metadata(metadata(about))
-}
-
-/// The values of a column. The core stores NaN where there is no value; NaN becomes null.
-fn values(column: &Column) -> ArrayRef {
-    match &column.values {
-        Values::F64(values) => {
-            let known = values.iter().map(|value| (!value.is_nan()).then_some(*value));
-            Arc::new(known.collect::<Float64Array>())
-        }
-        Values::U64(values) => Arc::new(UInt64Array::from_iter_values(values.iter().copied())),
-        Values::Text(names) => {
-            Arc::new(StringViewArray::from_iter_values(names.iter().map(Name::as_str)))
-        }
-    }
-}
-
-fn metadata<const N: usize>(about: [(&str, &str); N]) -> HashMap<String, String> {
-    about.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
 }

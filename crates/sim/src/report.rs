@@ -241,12 +241,20 @@ fn queues(built: &mut Built) -> Vec<QueueResult> {
     lengths.into_iter().zip(built.net.ports()).map(result).collect()
 }
 
-/// The facts of the measurement that the summary's figures are made of.
-fn measurement(built: &Built, flows: &[FlowResult], queues: &[QueueResult]) -> Measurement {
-    let (mut rtt, mut delays) = (Histogram::default(), Histogram::default());
+/// The RTT samples of all flows since measurement started, in nanoseconds.
+pub(crate) fn rtts(built: &Built) -> Histogram {
+    let mut rtt = Histogram::default();
     for host in built.net.hosts() {
         rtt.merge(host.rtt());
         host.tallies().iter().filter_map(|tally| tally.rtt.as_ref()).for_each(|own| rtt.merge(own));
+    }
+    rtt
+}
+
+/// The facts of the measurement that the summary's figures are made of.
+fn measurement(built: &Built, flows: &[FlowResult], queues: &[QueueResult]) -> Measurement {
+    let (rtt, mut delays) = (rtts(built), Histogram::default());
+    for host in built.net.hosts() {
         host.delays().iter().for_each(|own| delays.merge(own));
     }
     let longest = queues.iter().map(|queue| queue.lengths);

@@ -3,6 +3,7 @@
 use incast_cc::{Bytes, Span, Time};
 
 use crate::build::{Built, build, flow_of_seed, seed_of_flow};
+use crate::look::Look;
 use crate::report::{Measured, Report, RunInfo, measure, report};
 use incast_net::Partition;
 use incast_net::TraceConfig;
@@ -216,23 +217,35 @@ impl Simulation {
     /// # Ok::<(), incast_sim::scenario::ScenarioError>(())
     /// ```
     pub fn run_until(&mut self, until: Span) -> bool {
+        while self.approach(until, u64::MAX) {}
+        !self.info.complete
+    }
+
+    /// Handles `events` more events on the way to `until`, and those that are left until all nodes
+    /// are at one instant. Returns whether it is still to be reached; then
+    /// [`run_until`](Self::run_until) would have gone on.
+    pub fn approach(&mut self, until: Span, events: u64) -> bool {
         let until = Time::ZERO + until;
         if until < self.built.net.now() {
-            return !self.info.complete;
+            return false;
         }
         // An event at the end of the measurement is not measured.
         if self.measured.is_none() && self.measured_until <= until.min(self.end) {
-            while self.run(self.measured_until, u64::MAX) {}
+            if self.run(self.measured_until, events) {
+                return true;
+            }
             if self.measured_until < self.end {
                 self.measured = Some(measure(&mut self.built, &self.info));
             }
         }
         // Nor does an event at the end of the run belong to it.
         let behind = (until + Span::from_ps(1)).min(self.end);
-        while self.run(behind, u64::MAX) {}
+        if self.run(behind, events) {
+            return true;
+        }
         self.stopped_at = (until < self.end).then_some(until);
         self.info.complete = until >= self.end;
-        !self.info.complete
+        false
     }
 
     fn run(&mut self, end: Time, events: u64) -> bool {
@@ -265,6 +278,24 @@ impl Simulation {
     /// The time to be simulated.
     pub fn duration(&self) -> Span {
         self.end.since(Time::ZERO)
+    }
+
+    /// The length of an interval of the time series.
+    pub const fn interval(&self) -> Span {
+        self.info.interval
+    }
+
+    /// The state of the network at this moment, which changes nothing.
+    pub fn look(&mut self) -> Look {
+        self.join();
+        Look::at(&self.built)
+    }
+
+    /// The RTT samples of all flows since measurement started: the least RTT of each bucket, the
+    /// least above it, both in nanoseconds, and the number of samples in it.
+    pub fn rtts(&mut self) -> Vec<(u64, u64, u64)> {
+        self.join();
+        crate::report::rtts(&self.built).buckets().collect()
     }
 
     /// The name of the algorithm of the run's own scheme.

@@ -1,5 +1,8 @@
 //! Tables whose columns carry their unit and meaning.
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
+
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fmt;

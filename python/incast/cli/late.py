@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         tuning,
         tuning_plan,
     )
-    from incast.cli import observing
+    from incast.cli import observing, serving
     from incast.figures import canvas, gallery, look, network
     from incast.lab import attach, bed, carriers, measure, plan, predict
     from incast.lab import report as lab_report
@@ -65,6 +65,7 @@ _HOMES = {
     "running": "api.running",
     "saturation": "api.saturation",
     "say": "reproduce.say",
+    "serving": "cli.serving",
     "store": "results.store",
     "sweep_records": "results.sweeps",
     "sweeping": "api.sweeping",
@@ -116,6 +117,7 @@ __all__ = [
     "running",
     "saturation",
     "say",
+    "serving",
     "store",
     "sweep_records",
     "sweeping",

@@ -97,6 +97,9 @@ impl Host {
                             tally.samples += 1;
                             tally.sum_ns += rtt.as_ns();
                             tally.rtt.as_deref_mut().unwrap_or(&mut self.rtt).add(rtt.as_ns(), 1);
+                        } else {
+                            self.early_samples += 1;
+                            self.early_sum_ns += rtt.as_ns();
                         }
                         let sender = self.endpoint.sender(connection).map(Sender::rate);
                         self.trace.flow(|| FlowRow {

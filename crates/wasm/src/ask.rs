@@ -1,0 +1,86 @@
+//! The questions that a [`Session`](crate::Session) answers.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// A question in JSON, such as `{"ask": "look"}`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case")]
+pub enum Ask {
+    /// The algorithms with their parameters, and the schema of a scenario.
+    About,
+    /// A scenario: its description, or the error in it.
+    Open(Open),
+    /// A run of the scenario that is open.
+    Start {
+        /// The scheme, such as `timely:zhu`.
+        scheme: String,
+        /// The seed in decimal digits, since numbers of a page have 53 bits.
+        seed: String,
+    },
+    /// Some events on the way to a moment.
+    Advance {
+        /// The end of the interval to reach, as its number from 1.
+        interval: u32,
+        /// The most events.
+        events: u32,
+    },
+    /// The state of the run.
+    Look,
+    /// The RTT samples since measurement started.
+    Rtts,
+    /// The end of the run: its summary, and the description of its tables.
+    Finish,
+    /// Rows of a table as text, to be shown.
+    Rows {
+        /// The number of the table.
+        table: usize,
+        /// The first row.
+        from: usize,
+        /// The most rows.
+        count: usize,
+    },
+    /// Columns of numbers of a table, to be drawn.
+    Columns {
+        /// The name of the table.
+        table: String,
+        /// The names of the columns.
+        columns: Vec<String>,
+    },
+    /// A table as a file.
+    File {
+        /// The number of the table.
+        table: usize,
+        /// The format.
+        format: Format,
+    },
+}
+
+/// A scenario to open.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Open {
+    /// The name of the file, for errors.
+    pub file: String,
+    /// The text in TOML.
+    pub text: String,
+    /// The texts of the files that it names, by the path that it writes.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Assignments, such as `run.duration=10ms`.
+    #[serde(default)]
+    pub changes: Vec<String>,
+    /// The schemes to describe; the scenario's where there are none.
+    #[serde(default)]
+    pub schemes: Vec<String>,
+}
+
+/// The format of a table's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// Comma-separated values.
+    Csv,
+    /// An Arrow file, which is Feather of version 2.
+    Arrow,
+}

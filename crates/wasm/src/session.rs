@@ -1,0 +1,202 @@
+//! A scenario and a run of it, which are asked about.
+
+use incast_sim::scenario::{Document, ScenarioError, Threads};
+use incast_sim::{Figure, Report, Simulation, Table, TraceConfig, cost, digest};
+use serde_json::{Map, Value, json};
+
+use crate::about::about;
+use crate::ask::{Ask, Format, Open};
+use crate::opened::{opened, refusal};
+use crate::tables;
+
+/// A scenario that is open, and a run of it.
+#[derive(Default)]
+pub struct Session {
+    document: Option<Document>,
+    run: Option<Simulation>,
+    report: Option<Report>,
+}
+
+/// The answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// An object in JSON.
+    Json(String),
+    /// An object in JSON whose `sentence` says what is wrong; `line` and `column` say where, if a
+    /// place of the scenario is at fault.
+    Error(String),
+    /// The bytes of a file.
+    Bytes(Vec<u8>),
+}
+
+/// A sentence on what is wrong, and the place in the scenario.
+struct Wrong {
+    sentence: String,
+    place: Option<(usize, usize)>,
+}
+
+impl From<ScenarioError> for Wrong {
+    fn from(error: ScenarioError) -> Self {
+        let place = match &error {
+            ScenarioError::At { place, .. } => Some((place.line, place.column)),
+            _ => None,
+        };
+        Self { sentence: error.to_string(), place }
+    }
+}
+
+impl From<String> for Wrong {
+    fn from(sentence: String) -> Self {
+        Self { sentence, place: None }
+    }
+}
+
+impl From<&str> for Wrong {
+    fn from(sentence: &str) -> Self {
+        sentence.to_owned().into()
+    }
+}
+
+impl Session {
+    /// Answers a question in JSON ([`Ask`]).
+    pub fn ask(&mut self, question: &[u8]) -> Answer {
+        let answer = serde_json::from_slice(question)
+            .map_err(|error| Wrong::from(format!("the question cannot be read: {error}")))
+            .and_then(|ask| self.answer(ask));
+        answer.unwrap_or_else(|Wrong { sentence, place }| {
+            let (line, column) = place.unzip();
+            let error = json!({ "sentence": sentence, "line": line, "column": column });
+            Answer::Error(error.to_string())
+        })
+    }
+
+    fn answer(&mut self, ask: Ask) -> Result<Answer, Wrong> {
+        let json = match ask {
+            Ask::About => about(),
+            Ask::Open(open) => self.open(open)?,
+            Ask::Start { scheme, seed } => self.start(&scheme, &seed)?,
+            Ask::Advance { interval, events } => self.advance(interval, events)?,
+            Ask::Look => self.look()?,
+            Ask::Rtts => json!(self.run()?.rtts()),
+            Ask::Finish => self.finish()?,
+            Ask::Rows { table, from, count } => tables::rows(self.table(table)?, from, count),
+            Ask::Columns { table, columns } => self.columns(&table, &columns)?,
+            Ask::File { table, format } => {
+                let table = self.table(table)?;
+                return Ok(Answer::Bytes(match format {
+                    Format::Csv => tables::csv(table),
+                    Format::Arrow => tables::arrow(table)?,
+                }));
+            }
+        };
+        Ok(Answer::Json(json.to_string()))
+    }
+
+    fn open(&mut self, open: Open) -> Result<Value, Wrong> {
+        *self = Self::default();
+        let Open { file, text, files, changes, schemes } = open;
+        let before = Document::restore(text, &file, files)?;
+        let document =
+            if changes.is_empty() { before.clone() } else { before.with_set(&changes)? };
+        let description = opened(&before, &document, &schemes)?;
+        self.document = Some(document);
+        Ok(description)
+    }
+
+    fn start(&mut self, name: &str, seed: &str) -> Result<Value, Wrong> {
+        (self.run, self.report) = (None, None);
+        let scenario = self.document.as_ref().ok_or("no scenario is open")?.scenario();
+        let seed = seed.parse().map_err(|_| {
+            format!("seed {seed:?}: expected a whole number from 0 to 18446744073709551615")
+        })?;
+        let scheme = scenario.scheme(name)?;
+        let traces = TraceConfig::default();
+        if let Some(refused) = refusal(name, &cost(scenario, &scheme, traces)) {
+            return Err(refused.into());
+        }
+        let run = Simulation::new(scenario, name, seed, traces)?.in_threads(Threads::Count(1));
+        let flows = run.flows();
+        let (interval, duration) = (run.interval(), run.duration());
+        self.run = Some(run);
+        Ok(json!({
+            "flows": flows,
+            "interval_us": interval.as_us_f64(),
+            // The last one may be cut short.
+            "intervals": duration.as_ps().div_ceil(interval.as_ps().max(1)),
+        }))
+    }
+
+    /// Whether the moment was reached, and the run has come to its end.
+    fn advance(&mut self, interval: u32, events: u32) -> Result<Value, Wrong> {
+        let run = self.run()?;
+        let until = (run.interval() * u64::from(interval)).min(run.duration());
+        let reached = !run.approach(until, events.into());
+        let ended = reached && until == run.duration();
+        Ok(json!({ "reached": reached, "ended": ended, "at_us": run.simulated().as_us_f64() }))
+    }
+
+    fn look(&mut self) -> Result<Value, Wrong> {
+        let run = self.run()?;
+        let look = run.look();
+        let flows: Vec<_> = look
+            .flows
+            .iter()
+            .map(|one| json!([one.flow, one.delivered, one.rate.as_gbps_f64()]))
+            .collect();
+        let links: Vec<_> =
+            look.links.iter().map(|link| json!([link.bytes, u8::from(link.held)])).collect();
+        Ok(json!({
+            "at_us": run.simulated().as_us_f64(),
+            "intervals": look.intervals,
+            "queues": look.queues,
+            "flows": flows,
+            "links": links,
+            "rtt_samples": look.rtt_samples,
+            "rtt_sum_ns": look.rtt_sum_ns,
+            "drops": look.drops,
+        }))
+    }
+
+    fn finish(&mut self) -> Result<Value, Wrong> {
+        let report = self.run.take().ok_or("no run is under way")?.finish();
+        let figures: Map<_, _> = report.summary.entries().into_iter().map(figure).collect();
+        let answer = json!({
+            "complete": report.complete,
+            "figures": figures,
+            "tables": report.tables.iter().map(tables::described).collect::<Vec<_>>(),
+            "digest": format!("{:016x}", digest(&report.tables)),
+        });
+        self.report = Some(report);
+        Ok(answer)
+    }
+
+    fn columns(&self, table: &str, names: &[String]) -> Result<Value, Wrong> {
+        let report = self.report.as_ref().ok_or("no run has ended")?;
+        let found = report.tables.iter().find(|other| other.name == table);
+        let found = found.ok_or_else(|| format!("there is no table {table:?}"))?;
+        let column = |name: &String| {
+            let found = found.columns.iter().find(|other| other.name == *name);
+            let found = found.ok_or_else(|| format!("{table} has no column {name:?}"))?;
+            Ok::<_, String>(tables::column(found))
+        };
+        Ok(names.iter().map(column).collect::<Result<Vec<_>, _>>()?.into())
+    }
+
+    fn run(&mut self) -> Result<&mut Simulation, Wrong> {
+        Ok(self.run.as_mut().ok_or("no run is under way")?)
+    }
+
+    fn table(&self, number: usize) -> Result<&Table, Wrong> {
+        let tables = self.report.as_ref().map_or(&[][..], |report| &report.tables);
+        Ok(tables.get(number).ok_or_else(|| format!("there is no table {number}"))?)
+    }
+}
+
+/// A figure with its name; null where nothing was measured.
+fn figure((name, figure): (&'static str, Figure)) -> (String, Value) {
+    let value = match figure {
+        Figure::Number(number) => json!(number),
+        Figure::Count(count) => json!(count),
+    };
+    (name.to_owned(), value)
+}

@@ -1,0 +1,76 @@
+/** Elements in few words. */
+
+type Child = Node | string | null | false;
+
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Record<string, string | boolean | EventListener> = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false) element.setAttribute(name, value);
+  }
+  for (const child of children) if (child !== null && child !== false) element.append(child);
+  return element;
+}
+
+export function by<T extends HTMLElement>(id: string): T {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no #${id}`);
+  return found as T;
+}
+
+/** A number for readers: up to `digits` digits, groups of thousands, no exponent. */
+export function shown(value: number | null | undefined, digits = 4): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (Number.isInteger(value)) return value.toLocaleString("en");
+  return value.toLocaleString("en", { maximumSignificantDigits: digits });
+}
+
+/** A time in microseconds, in the unit that suits it. */
+export function time(us: number): string {
+  if (us >= 1e6) return `${shown(us / 1e6)} s`;
+  if (us >= 1e3) return `${shown(us / 1e3)} ms`;
+  return `${shown(us)} us`;
+}
+
+/** A colour of the style, as it is now. */
+export function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** The colour of the scheme of a number. */
+export function ofScheme(number: number): string {
+  return colour(`--scheme-${(number % 6) + 1}`);
+}
+
+/** Copies a text, and says so on the button for a while. */
+export async function copy(text: string, button: HTMLButtonElement): Promise<void> {
+  const label = button.dataset["label"] ?? button.textContent ?? "";
+  button.dataset["label"] = label;
+  let done = true;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // A page from disk may have no clipboard of its own.
+    const area = h("textarea", { "aria-hidden": "true", class: "offscreen" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    done = document.execCommand("copy");
+    area.remove();
+    button.focus();
+  }
+  button.textContent = done ? "Copied" : "Not allowed";
+  setTimeout(() => (button.textContent = label), 1500);
+}
+
+export function download(name: string, bytes: BlobPart, type: string): void {
+  const url = URL.createObjectURL(new Blob([bytes], { type }));
+  const link = h("a", { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

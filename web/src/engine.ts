@@ -1,0 +1,63 @@
+/** Workers with the simulator, and questions to them. */
+
+import workerSource from "virtual:worker";
+import { Mistake, type News, type Order } from "./types.js";
+
+let compiled: Promise<WebAssembly.Module> | null = null;
+
+/** The module, which stands in the page, compressed. */
+function module(): Promise<WebAssembly.Module> {
+  compiled ??= (async () => {
+    const text = document.getElementById("module")?.textContent ?? "";
+    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return WebAssembly.compile(await new Response(stream).arrayBuffer());
+  })();
+  return compiled;
+}
+
+const workerUrl = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
+
+/** A worker with one instance of the simulator. */
+export class Engine {
+  readonly #worker = new Worker(workerUrl);
+  readonly #waiting = new Map<number, { done: (value: never) => void; failed: (error: Mistake) => void }>();
+  readonly #ready: Promise<void>;
+  #last = 0;
+  /** News of a run. */
+  onNews: (news: News) => void = () => {};
+
+  constructor() {
+    this.#ready = module().then((module) => this.#worker.postMessage({ kind: "module", module } satisfies Order));
+    this.#worker.onmessage = ({ data }: MessageEvent<News>) => {
+      const id = data.kind === "answer" || data.kind === "mistake" ? data.id : null;
+      const waiting = id === null ? undefined : this.#waiting.get(id);
+      if (id === null || !waiting) {
+        this.onNews(data);
+        return;
+      }
+      this.#waiting.delete(id);
+      if (data.kind === "answer") waiting.done(data.value as never);
+      if (data.kind === "mistake") waiting.failed(new Mistake(data.sentence, data.line, data.column));
+    };
+  }
+
+  async ask<T>(question: object): Promise<T> {
+    await this.#ready;
+    const id = ++this.#last;
+    return new Promise<T>((done, failed) => {
+      this.#waiting.set(id, { done, failed });
+      this.#worker.postMessage({ kind: "ask", id, question } satisfies Order);
+    });
+  }
+
+  async order(order: Order): Promise<void> {
+    await this.#ready;
+    this.#worker.postMessage(order);
+  }
+
+  end(): void {
+    this.onNews = () => {};
+    this.#worker.terminate();
+  }
+}
