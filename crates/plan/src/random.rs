@@ -43,7 +43,7 @@ pub mod purpose {
     pub const QUEUE_MANAGEMENT: &str = "queue management";
 
     #[cfg(test)]
-    pub(super) const ALL: [&str; 15] = [
+    pub(super) const ALL: [&str; 16] = [
         HOST,
         FLOW_LABEL,
         CONNECTION,

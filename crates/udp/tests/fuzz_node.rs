@@ -22,7 +22,6 @@ use bytes::Bytes;
 use damage::{Random, damage, fuzz};
 use forger::Forger;
 use incast_cc::AnyAlgorithm;
-use incast_cc::param::Need;
 use incast_cc::registry::NAMES;
 use incast_transport::DueBy;
 use incast_transport::message::{Ack, Data as Packet, Nack as Report, PacketSet};

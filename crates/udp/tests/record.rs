@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 
 use damage::Random;
 use incast_cc::AnyAlgorithm;
-use incast_cc::param::Need;
 use incast_cc::registry::NAMES;
 use incast_transport::recording::{Replayed, replay};
 use incast_udp::security::Security;
