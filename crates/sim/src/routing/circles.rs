@@ -20,7 +20,7 @@ const MOST_PAIRS: usize = 5_000_000;
 /// [`None`] where there are too many pairs of links. All hosts may send to all. Given paths, paths
 /// after a failure, and those through other groups (Valiant) are left out.
 pub(crate) fn has_circle(routing: &Routing, topology: &Topology, ports: &Ports) -> Option<bool> {
-    Some(circle_in(&Waiting::of(routing, topology, ports)?.waiting))
+    Some(circle_in(&Waiting::of(routing, topology, ports)?.waits_for))
 }
 
 /// The links that wait for others.
@@ -31,7 +31,7 @@ struct Waiting<'a> {
     /// port.
     first: Vec<usize>,
     /// For each link from a switch, by its number: the links that it waits for.
-    waiting: Vec<BTreeSet<usize>>,
+    waits_for: Vec<BTreeSet<usize>>,
     /// The pairs of links that were looked at.
     pairs: usize,
 }
@@ -44,8 +44,8 @@ impl<'a> Waiting<'a> {
             first.push(links);
             links += own.len();
         }
-        let waiting = vec![BTreeSet::new(); links];
-        let mut all = Self { topology, ports, first, waiting, pairs: 0 };
+        let waits_for = vec![BTreeSet::new(); links];
+        let mut all = Self { topology, ports, first, waits_for, pairs: 0 };
         // A first path is one of the shortest.
         let is_short = |kind: &&RoutingKind| !matches!(kind, RoutingKind::SpanningTrees);
         let shortest: Vec<_> = routing.kinds.iter().filter(is_short).collect();
@@ -94,7 +94,7 @@ impl<'a> Waiting<'a> {
                     self.count(onwards.len())?;
                     let own = self.first[next];
                     let onwards = onwards.iter().map(|&port| own + port as usize);
-                    self.waiting[self.first[switch] + port as usize].extend(onwards);
+                    self.waits_for[self.first[switch] + port as usize].extend(onwards);
                 }
             }
         }
@@ -114,7 +114,7 @@ impl<'a> Waiting<'a> {
                 path.into_iter().filter_map(|link| hop(self.topology, self.ports, link)).collect();
             for pair in hops.windows(2) {
                 let [before, after] = [pair[0], pair[1]].map(|own| number(&self.first, own));
-                self.waiting[before].insert(after);
+                self.waits_for[before].insert(after);
             }
         }
         Some(())

@@ -162,7 +162,7 @@ ack_priority = false
 
 /// A ring of four switches, each host sending to the one two switches on.
 fn ring(rest: &str) -> String {
-    let links: String = (0..4)
+    let links: Vec<_> = (0..4)
         .flat_map(|i| {
             [(format!("h{i}"), format!("s{i}")), (format!("s{i}"), format!("s{}", (i + 1) % 4))]
         })
@@ -173,8 +173,9 @@ fn ring(rest: &str) -> String {
     format!(
         "title = \"a ring\"\nrun = {{ duration = \"3ms\", schemes = [\"tcp-bolt\"] }}\n\
          [network.graph]\nhosts = [{{ name = \"h\", count = 4 }}]\n\
-         switches = [{{ name = \"s\", count = 4 }}]\nlinks = [\n{links}]\n{rest}\n\
-         [[traffic]]\nkind = \"connections\"\nfrom = \"h0\"\nto = \"h2\"\n"
+         switches = [{{ name = \"s\", count = 4 }}]\nlinks = [\n{}]\n{rest}\n\
+         [[traffic]]\nkind = \"connections\"\nfrom = \"h0\"\nto = \"h2\"\n",
+        links.concat()
     )
 }
 
