@@ -304,6 +304,7 @@ pub struct Ack<'a> {
 /// The reports that an algorithm reads, of those that take a carrier extra work. By default these
 /// are the calls of [`CongestionControl::on_sent`] alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "reports, independent of each other")]
 pub struct Reads {
     /// [`Ack::delivery`].
     pub delivery: bool,
