@@ -1,6 +1,6 @@
 //! pFabric: a window of one bandwidth-delay product from the start, and next to no control.
 //!
-//! Alizadeh, Yang, Sharif, Katti, McKeown, Prabhakar and Shenker, "pFabric: Minimal Near-Optimal
+//! Alizadeh, Yang, Sharif, Katti, `McKeown`, Prabhakar and Shenker, "pFabric: Minimal Near-Optimal
 //! Datacenter Transport", SIGCOMM 2013. Switches with small buffers do the work: they serve the
 //! packet of the flow with the least left to send, and drop that with the most (the discipline
 //! `srpt`). Hosts send at line rate from the start and find losses by short timeouts alone. A flow

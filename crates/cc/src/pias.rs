@@ -26,19 +26,19 @@ parameters! {
         /// Traffic classes in use: thresholds from this number on count for nothing.
         pub classes: u32 = 8, in "2" to "8", source SCRIPTS;
         /// Bytes sent of a message up to which a packet is in the highest class.
-        pub threshold1: Bytes = packets(909), in "1B" to "1TB", source SCRIPTS;
+        pub threshold1: Bytes = packets(909), in "1B" to "1000GB", source SCRIPTS;
         /// Bytes up to which it is one class lower.
-        pub threshold2: Bytes = packets(1_329), in "1B" to "1TB", source SCRIPTS;
+        pub threshold2: Bytes = packets(1_329), in "1B" to "1000GB", source SCRIPTS;
         /// Bytes up to which it is two classes lower.
-        pub threshold3: Bytes = packets(1_648), in "1B" to "1TB", source SCRIPTS;
+        pub threshold3: Bytes = packets(1_648), in "1B" to "1000GB", source SCRIPTS;
         /// Bytes up to which it is three classes lower.
-        pub threshold4: Bytes = packets(1_960), in "1B" to "1TB", source SCRIPTS;
+        pub threshold4: Bytes = packets(1_960), in "1B" to "1000GB", source SCRIPTS;
         /// Bytes up to which it is four classes lower.
-        pub threshold5: Bytes = packets(2_143), in "1B" to "1TB", source SCRIPTS;
+        pub threshold5: Bytes = packets(2_143), in "1B" to "1000GB", source SCRIPTS;
         /// Bytes up to which it is five classes lower.
-        pub threshold6: Bytes = packets(2_337), in "1B" to "1TB", source SCRIPTS;
+        pub threshold6: Bytes = packets(2_337), in "1B" to "1000GB", source SCRIPTS;
         /// Bytes up to which it is six classes lower.
-        pub threshold7: Bytes = packets(2_484), in "1B" to "1TB", source SCRIPTS;
+        pub threshold7: Bytes = packets(2_484), in "1B" to "1000GB", source SCRIPTS;
         /// Timeouts in a row after which the count of bytes starts anew; 0 is never.
         pub timeouts: u32 = 3, in "0" to "10", source MODULE;
         /// Pause of the flow after which the count of bytes starts anew.

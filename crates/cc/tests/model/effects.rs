@@ -70,10 +70,12 @@ fn scripts() -> Vec<Vec<Step>> {
     // After a handshake the first data finds the queue of others.
     let queued = orderly().into_iter().skip_while(|step| !is_queued(step));
     let opened = [Step::Handshake, Step::Send { bursts: 250, patience: Span::from_ms(1) }];
-    let mut silent = vec![
-        Step::Send { bursts: 250, patience: Span::from_ms(1) },
-        Step::Deliver { bursts: 250, path: Path::queue(Span::ZERO) },
-    ];
+    // A network that falls silent after megabytes.
+    let mut silent = Vec::new();
+    for _ in 0..20 {
+        silent.push(Step::Send { bursts: 250, patience: Span::from_ms(1) });
+        silent.push(Step::Deliver { bursts: 250, path: Path::queue(Span::ZERO) });
+    }
     for _ in 0..12 {
         silent.extend([Step::Send { bursts: 1, patience: Span::from_ms(1) }, Step::Timeout]);
     }
