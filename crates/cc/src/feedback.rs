@@ -53,8 +53,7 @@ pub struct Grants {
 
 impl Grants {
     /// No grant of any port.
-    pub const NONE: Self =
-        Self { ports: [0; MAX_PORTS], rates: [Rate::ZERO; MAX_PORTS], count: 0 };
+    pub const NONE: Self = Self { ports: [0; MAX_PORTS], rates: [Rate::ZERO; MAX_PORTS], count: 0 };
 
     /// Adds the grant of a port; returns whether there was room.
     pub fn push(&mut self, port: u32, rate: Rate) -> bool {
@@ -101,6 +100,8 @@ pub struct Request {
     pub granted: Grants,
     /// The sender's round trip time, zero before it is known.
     pub rtt: Span,
+    /// The longest time until the flow asks again, if it goes on.
+    pub again: Span,
     /// Whether the flow was no flow of the ports before.
     pub begins: bool,
     /// Whether the flow gives back what it holds, and asks for nothing.

@@ -8,8 +8,7 @@ use incast_cc::{AnyAlgorithm, Span};
 use incast_transport::{Signal, Timestamps};
 
 use super::{
-    Aqm, Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, Switch, TransportKind,
-    guests,
+    Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, Switch, TransportKind, guests,
 };
 use incast_schema::DATE_FIELD;
 use incast_schema::{Fault, suggestion};

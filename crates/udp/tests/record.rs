@@ -32,7 +32,8 @@ fn algorithms() -> Vec<AnyAlgorithm> {
     let mut auto = AnyAlgorithm::named("timely").unwrap();
     auto.apply_preset("auto").unwrap();
     let all = NAMES.iter().filter_map(|name| AnyAlgorithm::named(name));
-    let carried = all.filter(|algorithm| !algorithm.needs().iter().any(|need| need.is_of_switches()));
+    let carried =
+        all.filter(|algorithm| !algorithm.needs().iter().any(|need| need.is_of_switches()));
     std::iter::once(auto).chain(carried).collect()
 }
 

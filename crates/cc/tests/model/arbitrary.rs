@@ -165,8 +165,7 @@ fn feedback() -> impl Strategy<Value = Feedback> {
             }
             Feedback::Request(request)
         }),
-        (rate(), draw::span())
-            .prop_map(|(rate, rtt)| Feedback::FairRate(FairRate { rate, rtt })),
+        (rate(), draw::span()).prop_map(|(rate, rtt)| Feedback::FairRate(FairRate { rate, rtt })),
         load.prop_map(Feedback::Load),
     ]
 }

@@ -73,7 +73,9 @@ impl Host {
         let bytes = wire.header + form.payload() as u16;
         let sent_ns = form.sent_ns();
         let mut frame = Frame::new(address, bytes, class, form, wire.telemetry, packets);
-        if wire.telemetry && let Some(feedback) = self.endpoint.request(now, connection, &form) {
+        if wire.telemetry
+            && let Some(feedback) = self.endpoint.request(now, connection, &form)
+        {
             *packets.stamps_of(&frame) = Stamps::of(feedback);
         }
         if let Some(most) = wire.marks_after_ns

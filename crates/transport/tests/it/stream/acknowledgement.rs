@@ -2,7 +2,9 @@
 
 use incast_cc::{Bytes, Flow, Hop, Rate, Span, Time};
 use incast_transport::stream::{Block, EcnEcho, Segment};
-use incast_transport::{Body, Endpoint, InitialTimeout, Packet, Report, Role, Stamps, Terms, Transport};
+use incast_transport::{
+    Body, Endpoint, InitialTimeout, Packet, Report, Role, Stamps, Terms, Transport,
+};
 
 use super::{
     MSS, RTT, SEGMENT, config, config_with, is_one_of, lose_once, net, ns, number, sent_again,
