@@ -16,8 +16,9 @@ use crate::{configurable_by_name, parameters, words};
 parameters! {
     /// D3's parameters. The default is the preset `sigcomm11`.
     pub struct D3 {
-        /// The least rate of a flow; 0bps is a packet in each round trip, which keeps it asking.
-        pub base_rate: Rate = Rate::ZERO, in "0bps" to "1Tbps", source "this project";
+        /// The least rate of a flow, to which one without a grant comes down by halves, from a packet
+        /// in a round trip. At 0bps it does not come down.
+        pub base_rate: Rate = Rate::from_mbps(1), in "0bps" to "1Tbps", source "this project";
         /// The way of a flow whose deadline cannot be met any more.
         pub quit: Quit = Quit::Share, source "this project";
     }
@@ -53,6 +54,7 @@ impl Algorithm for D3 {
             is_known: false,
             has_quit: false,
             granted: None,
+            refused: 0,
             rtt: flow.base_rtt.unwrap_or(Span::ZERO),
         }
     }
@@ -109,8 +111,13 @@ pub struct D3Control {
     has_quit: bool,
     /// The least rate granted; none before the first answer.
     granted: Option<Rate>,
+    /// The answers in a row that granted less than the base rate.
+    refused: u32,
     rtt: Span,
 }
+
+/// The most halves by which a flow without a grant comes down.
+const MOST_HALVES: u32 = 32;
 
 /// The round trips after which a request counts as lost.
 const LOST_AFTER: u64 = 3;
@@ -151,11 +158,29 @@ impl D3Control {
         is_known.then_some(Feedback::Request(request))
     }
 
-    /// `granted`, at least the base rate and at most the line's.
+    /// `granted`, or what keeps a flow asking that was granted less than the base rate.
     fn floored(&self, granted: Rate) -> Rate {
-        let packet = Rate::of(self.mss, self.rtt.max(Span::from_us(1)));
-        let base = if self.params.base_rate.is_zero() { packet } else { self.params.base_rate };
-        granted.max(base).max(Rate::from_bps(1)).min(self.line_rate)
+        let (base, packet) = (self.params.base_rate, Rate::of(self.mss, self.round_trip()));
+        let rate = if base.is_zero() {
+            granted.max(packet)
+        } else if granted >= base {
+            granted
+        } else {
+            let halves = self.refused.saturating_sub(1).min(MOST_HALVES);
+            base.max(Rate::from_bps(packet.as_bps() >> halves))
+        };
+        rate.max(Rate::from_bps(1)).min(self.line_rate)
+    }
+
+    fn round_trip(&self) -> Span {
+        self.rtt.max(Span::from_us(1))
+    }
+
+    /// The longest time until the next request: a packet at the base rate, and its answer.
+    fn longest_wait(&self) -> Span {
+        let base = self.params.base_rate;
+        let packet = if base.is_zero() { self.rtt } else { base.time_for(self.mss) };
+        self.rtt + packet.min(Span::from_secs(1))
     }
 }
 
@@ -196,7 +221,7 @@ impl CongestionControl for D3Control {
             (None, Quit::Base) => {
                 self.has_quit = true;
                 let gives_back = self.end();
-                self.granted = Some(Rate::ZERO);
+                (self.granted, self.refused) = (Some(Rate::ZERO), MOST_HALVES + 1);
                 return gives_back;
             }
             (None, Quit::Never) if self.deadline.is_some_and(|deadline| deadline > now) => {
@@ -211,6 +236,7 @@ impl CongestionControl for D3Control {
             held: self.held,
             granted: Grants::NONE,
             rtt: self.rtt,
+            again: self.longest_wait(),
             begins: !self.is_known,
             ends: false,
         }))
@@ -227,6 +253,8 @@ impl CongestionControl for D3Control {
         }
         (self.previous, self.held, self.is_known) = (desired, answer.granted, true);
         self.granted = answer.granted.least();
+        let is_refused = self.granted.is_some_and(|granted| granted < self.params.base_rate);
+        self.refused = if is_refused { self.refused.saturating_add(1) } else { 0 };
         (self.asked, self.asks_from) = (None, ack.now.max(at + self.rtt));
     }
 
@@ -337,15 +365,25 @@ mod tests {
     }
 
     #[test]
-    fn the_base_rate_is_a_packet_in_a_round_trip() {
-        let mut control = flow(D3::default(), 100, None);
-        let request = ask(&mut control, 0).unwrap();
-        answer(&mut control, 100, &request, &[0]);
-        assert_eq!(pacing(&control), Pacing::Rate(mbps(80)), "8,000 bits in 100 us");
-        let mut control = flow(D3 { base_rate: mbps(3), ..D3::default() }, 100, None);
-        let request = ask(&mut control, 0).unwrap();
-        answer(&mut control, 100, &request, &[0]);
-        assert_eq!(pacing(&control), Pacing::Rate(mbps(3)));
+    fn a_flow_without_a_grant_comes_down_to_the_base_rate() {
+        let mut control = flow(D3 { base_rate: mbps(15), ..D3::default() }, 1_000, None);
+        // 8,000 bits in 100 us are 80 Mb/s.
+        for (round, expected) in (0_u64..).zip([80, 40, 20, 15, 15]) {
+            let request = ask(&mut control, round * 1_000).unwrap();
+            answer(&mut control, round * 1_000 + 100, &request, &[0]);
+            assert_eq!(pacing(&control), Pacing::Rate(mbps(expected)));
+        }
+        let request = ask(&mut control, 9_000).unwrap();
+        // A packet of 8,000 bits at 15 Mb/s takes 533 us, and its answer 100 us.
+        assert_eq!(request.again.as_ns() / 1_000, 633);
+        answer(&mut control, 9_100, &request, &[16]);
+        assert_eq!(pacing(&control), Pacing::Rate(mbps(16)), "what is granted");
+        let mut control = flow(D3 { base_rate: Rate::ZERO, ..D3::default() }, 1_000, None);
+        for round in 0..3 {
+            let request = ask(&mut control, round * 1_000).unwrap();
+            answer(&mut control, round * 1_000 + 100, &request, &[0]);
+            assert_eq!(pacing(&control), Pacing::Rate(mbps(80)));
+        }
     }
 
     #[test]

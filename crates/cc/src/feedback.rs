@@ -100,6 +100,8 @@ pub struct Request {
     pub granted: Grants,
     /// The sender's round trip time, zero before it is known.
     pub rtt: Span,
+    /// The longest time until the flow asks again, if it goes on.
+    pub again: Span,
     /// Whether the flow was no flow of the ports before.
     pub begins: bool,
     /// Whether the flow gives back what it holds, and asks for nothing.

@@ -49,6 +49,7 @@ impl Settings for D3 {
             window: Sums::default(),
             window_ends: Time::ZERO,
             longest_rtt: Span::ZERO,
+            longest_wait: Span::ZERO,
             payload_share: 0.0,
         }
     }
@@ -84,6 +85,8 @@ pub struct D3Law {
     window_ends: Time,
     /// The longest round trip time that a request has told in the running window.
     longest_rtt: Span,
+    /// The longest time until the next request of a flow, told in the running window.
+    longest_wait: Span,
     /// The share of payload in the largest packet.
     payload_share: f64,
 }
@@ -98,7 +101,7 @@ impl D3Law {
             self.sums.at_most(&self.window);
         }
         self.window = Sums::default();
-        self.window_ends = now + (self.longest_rtt * 2).max(LEAST_WINDOW);
+        self.window_ends = now + self.longest_wait.max(self.longest_rtt).max(LEAST_WINDOW) * 2;
     }
 
     /// The payload that the port has to give, in b/s.
@@ -113,9 +116,10 @@ impl D3Law {
         let share = departure.payload as f64 / departure.wire.max(1) as f64;
         self.payload_share = self.payload_share.max(share);
         self.longest_rtt = self.longest_rtt.max(request.rtt);
+        self.longest_wait = self.longest_wait.max(request.again);
         if departure.now >= self.window_ends {
             self.end_window(departure.now);
-            self.longest_rtt = request.rtt;
+            (self.longest_rtt, self.longest_wait) = (request.rtt, request.again);
         }
         let bps = |rate: Rate| rate.as_bps() as f64;
         let held = request.held.of(departure.port).map_or(0.0, bps);

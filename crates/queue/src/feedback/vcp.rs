@@ -47,7 +47,8 @@ impl Settings for Vcp {
 
     fn check(&self) -> Result<(), Wrong> {
         if self.interval < Span::from_us(20) {
-            let message = format!("interval = {} is too short; expected 20us or more", self.interval);
+            let message =
+                format!("interval = {} is too short; expected 20us or more", self.interval);
             return Err(("interval", message));
         }
         let fields = [

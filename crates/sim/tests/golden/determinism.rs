@@ -162,7 +162,7 @@ fn lossy_streams() -> Document {
         "switch.ecn_threshold=3KB",
         "switch.telemetry=true",
         "switch.feedback.d3={}",
-        "switch.feedback.rcp={ rtt = \"20us\" }",
+        "switch.feedback.rcp={ rtt = \"1ms\", initial = 1 }",
         "switch.feedback.vcp={ interval = \"50us\" }",
         "network.dumbbell.bottleneck.rate=2Gbps",
     ];

@@ -7,6 +7,7 @@
 
 mod delay_based;
 mod dragonfly;
+mod explicit;
 mod learning;
 mod loss_based;
 mod losses;
@@ -23,6 +24,7 @@ use incast_cc::registry::NAMES;
 fn every_algorithm_has_a_behaviour_here() {
     let files = [
         include_str!("behaviour/delay_based.rs"),
+        include_str!("behaviour/explicit.rs"),
         include_str!("behaviour/loss_based.rs"),
         include_str!("behaviour/marks.rs"),
         include_str!("behaviour/models.rs"),
