@@ -150,6 +150,6 @@ mod tests {
         let streams = first.len();
         first.sort_unstable();
         first.dedup();
-        assert_eq!((streams, first.len()), ((13 + 4) * 40 * 2, streams));
+        assert_eq!((streams, first.len()), ((15 + 4) * 40 * 2, streams));
     }
 }
