@@ -153,6 +153,6 @@ mod tests {
         let streams = first.len();
         first.sort_unstable();
         first.dedup();
-        assert_eq!((streams, first.len()), ((14 + 4) * 40 * 2, streams));
+        assert_eq!((streams, first.len()), ((16 + 4) * 40 * 2, streams));
     }
 }

@@ -15,7 +15,7 @@ use crate::packet::{Header, MARKED_END, clock_ns};
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
     /// The number of segments that one ACK waits for.
-    delayed_ack: u32,
+    delayed_ack: u16,
     /// The end of the data that has arrived in order.
     next: u64,
     /// The ranges that have arrived beyond gaps.
@@ -25,7 +25,7 @@ pub struct Receiver {
     /// Messages that end beyond a gap, by their end, with what they ask for.
     ends: BTreeMap<u64, Delivered>,
     /// The number of segments that have arrived in order since the last ACK.
-    unacknowledged: u32,
+    unacknowledged: u16,
     /// The latest time for the ACK of the oldest of them.
     ack_at: Option<Time>,
     /// The marked payload since the last ACK.
@@ -42,6 +42,11 @@ pub struct Receiver {
     duplicates: u64,
 }
 
+/// A number of segments, in the width that a receiver has for it.
+fn few(segments: u32) -> u16 {
+    u16::try_from(segments).unwrap_or(u16::MAX)
+}
+
 impl Receiver {
     /// Payload that has arrived, each byte counted once.
     pub fn delivered_bytes(&self) -> u64 {
@@ -55,13 +60,13 @@ impl Receiver {
 
     /// A receiver whose ACKs wait for this many segments.
     pub(crate) fn new(delayed_ack: u32) -> Self {
-        Self { delayed_ack, ..Self::default() }
+        Self { delayed_ack: few(delayed_ack), ..Self::default() }
     }
 
     /// A receiver whose only message has been delivered and acknowledged.
     pub(crate) fn revived(delayed_ack: u32, remains: &Remains) -> Self {
         Self {
-            delayed_ack,
+            delayed_ack: few(delayed_ack),
             next: remains.delivered_bytes,
             ce: remains.ce,
             ece: remains.ece,
