@@ -22,6 +22,7 @@ pub(crate) use ports::Ports;
 
 /// A switch: ports, a shared buffer, routes.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub struct Switch {
     pub(crate) ports: Ports,
     pub(crate) routes: Routes,

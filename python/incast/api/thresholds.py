@@ -90,7 +90,7 @@ def _costs(
     start = ((waiting + np.where(np.isfinite(bounds), bounds, 0)) / (1 - used))[:, None]
     first = np.where(np.isfinite(bounds), bounds, 0)[:, None] + product
     own = 1 / (1 - used)[None, :]
-    cost = (start + product) * weight + (number - first * weight) * own
+    cost: NDArray[np.float64] = (start + product) * weight + (number - first * weight) * own
     cost[np.tril_indices(len(bounds))] = np.inf
     return cost
 

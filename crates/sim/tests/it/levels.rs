@@ -6,8 +6,9 @@ use crate::common::{ALL_TRACES, counts, document, numbers, run, run_with, texts}
 
 /// Ten hosts of 10 Gb/s and 1 us per link, with these classes, switches and traffic.
 fn star(classes: &[&str], switch: &str, traffic: &str) -> String {
-    let classes: String =
+    let classes: Vec<_> =
         classes.iter().map(|name| format!("[[class]]\nname = \"{name}\"\n")).collect();
+    let classes = classes.concat();
     format!(
         r#"
         title = "classes that algorithms choose"
