@@ -3,7 +3,7 @@
 use incast_sim::scenario::Document;
 use incast_sim::{Summary, TraceConfig};
 
-use crate::common::run::run_with;
+use crate::common::run_with;
 
 /// Four streams from hosts of 1 Gb/s into a port of as much, with a round trip of 100 us.
 const NET: &str = r#"title = "explicit"
