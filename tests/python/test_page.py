@@ -369,29 +369,28 @@ def test_the_page_fits_and_axe_finds_no_violation(
     assert found == []
 
 
-def test_the_page_answers_while_a_run_goes_on(browser: Any, address: str) -> None:  # noqa: ANN401
-    """Within 50 ms on a machine with nothing else to do (docs/guide/page.md); here others work."""
+# Times each picture that the page draws.
+TIMED = """
+window.pictures = [];
+const next = window.requestAnimationFrame.bind(window);
+window.requestAnimationFrame = draw => next(time => {
+  const before = performance.now();
+  draw(time);
+  window.pictures.push(performance.now() - before);
+});
+"""
+
+
+def test_pictures_of_a_run_are_drawn_in_less_than_50_ms(browser: Any, address: str) -> None:  # noqa: ANN401
+    """Half of them at least: here, workers and other tests take the processors (guide/page.md)."""
+    source = {"source": TIMED}
+    script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", source)
     shows(browser, address, fragment("timely-network-imbalance"))
-    until(browser, "document.body.dataset.first")
-    gaps = browser.execute_async_script(
-        """
-        const done = arguments[0], gaps = [];
-        let last = performance.now();
-        const timer = setInterval(() => {
-          const now = performance.now();
-          gaps.push(now - last);
-          last = now;
-        }, 1);
-        const check = setInterval(() => {
-          if (document.body.dataset.state !== "ended") return;
-          clearInterval(timer);
-          clearInterval(check);
-          done(gaps);
-        }, 20);
-        """
-    )
-    gaps.sort()
-    assert gaps[len(gaps) // 2] < 50
+    ended(browser)
+    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+    times = sorted(browser.execute_script("return window.pictures"))
+    assert len(times) > 10
+    assert times[len(times) // 2] < 50
 
 
 def test_a_page_from_disk_is_the_same(browser: Any, address: str) -> None:  # noqa: ANN401

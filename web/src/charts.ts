@@ -71,7 +71,7 @@ class Figure {
     return {
       width,
       height: 190,
-      padding: [8, 10, 0, 0],
+      padding: [8, 22, 0, 0],
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, ...(overTime ? { sync: { key: "time" } } : {}) },
       scales: {
@@ -82,7 +82,7 @@ class Figure {
         {
           ...axis,
           size: 28,
-          ...(overTime ? {} : { filter: (_: uPlot, splits: number[]) => splits.map((split) => (/^[13]e/.test(split.toExponential()) ? split : null)) as number[] }),
+          ...(overTime ? {} : { splits: (_: uPlot, __: number, low: number, high: number) => decades(low, high) }),
           values: (_, splits) => splits.map((split) => (split === null ? "" : time(split))),
         },
         { ...axis, size: 52, values: (_, splits) => splits.map((split) => shown(split)) },
@@ -129,6 +129,13 @@ class Figure {
     chart.ctx.stroke();
     chart.ctx.restore();
   }
+}
+
+/** Marks of a logarithmic axis: 1 and 3 of each power of ten. */
+function decades(low: number, high: number): number[] {
+  const first = Math.floor(Math.log10(low));
+  const powers = Array.from({ length: Math.ceil(Math.log10(high)) - first + 1 }, (_, more) => 10 ** (first + more));
+  return powers.flatMap((power) => [power, 3 * power]).filter((mark) => mark >= low && mark <= high);
 }
 
 /** The data of series over one axis; series that have the same axis are taken as they are. */
@@ -196,7 +203,7 @@ export class Charts {
 /** Shows the rates of a run's flows, at one scale for all runs. */
 function rates({ flows, number, traces }: Run, figure: Figure, all: Run[], moment: number | null): void {
   figure.element.hidden = traces.rates.length === 0;
-  const alpha = traces.rates.length > 4 ? 0.45 : 0.9;
+  const alpha = Math.max(0.15, 0.9 / Math.sqrt(Math.max(1, traces.rates.length)));
   const series = traces.rates.map((y, place) => ({
     label: `flow ${flows[place]}`,
     colour: ofScheme(number),

@@ -226,7 +226,7 @@ function draw(): void {
   if (over && told !== runs) {
     told = runs;
     ended();
-  } else if (!over) {
+  } else if (!over && runs.length) {
     const text = paused ? "Paused." : `Running: measured from ${time(opened?.warmup_us ?? 0)} on.`;
     if (by("message").textContent !== text) by("message").textContent = text;
   }

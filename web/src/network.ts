@@ -160,14 +160,14 @@ export class NetworkView {
     if (!frame) return;
     const ports = network.links.slice(network.hosts.length);
     const name = (node: number) => network.hosts[node] ?? network.switches[node - network.hosts.length] ?? "";
-    const order = [...frame.queues.keys()].sort((a, b) => (frame.queues[b] ?? 0) - (frame.queues[a] ?? 0)).slice(0, 3);
+    const order = [...frame.queues.keys()].filter((port) => (frame.queues[port] ?? 0) > 0).sort((a, b) => (frame.queues[b] ?? 0) - (frame.queues[a] ?? 0)).slice(0, 3);
     const busiest = order.map((port) => {
       const [from, to] = ports[port] ?? [0, 0, 0];
       return `${name(from)}->${name(to)} ${shown(frame.queues[port], 3)} KB`;
     });
     const held = frame.held.reduce((sum, one) => sum + one, 0);
     this.#state.textContent = `${time(frame.at_us)} · ${shown(frame.carried, 3)} Gb/s · ${held} links paused · ${shown(frame.drops)} drops`;
-    this.#canvas.setAttribute("aria-label", `Network under ${scheme}; longest queues: ${busiest.join(", ") || "not kept"}`);
+    this.#canvas.setAttribute("aria-label", `Network under ${scheme}; longest queues: ${busiest.join(", ") || "none"}`);
     while (this.#busiest.children.length > busiest.length) this.#busiest.lastChild?.remove();
     busiest.forEach((text, place) => {
       const item = this.#busiest.children[place] ?? this.#busiest.appendChild(h("li"));

@@ -130,9 +130,10 @@ mod tests {
         delay = "1us"
         [switch.pfc]
         enabled = true
+        xoff = "100KB"
         [[traffic]]
         kind = "connections"
-        from = ["host0", "host1"]
+        from = "host[0-1]"
         to = "host2"
     "#;
 
@@ -157,9 +158,11 @@ mod tests {
         let mut run = started();
         assert!(run.look().flows.is_empty(), "no interval has ended");
         let (mut queues, mut goodputs, mut before) = (Vec::new(), Vec::new(), [0, 0]);
+        let mut held = false;
         for interval in 1..=20_usize {
             while run.approach(Span::from_us(100) * interval as u64, 50) {}
             let look = run.look();
+            held |= look.links.iter().any(|link| link.held);
             assert_eq!(look.intervals, interval.min(19), "the last one is open until the end");
             if interval == 20 {
                 break;
@@ -174,9 +177,9 @@ mod tests {
         }
         assert!(!run.approach(Span::from_ms(2), 1));
         let look = run.look();
-        assert!(look.links.iter().any(|link| link.held), "two at 10 Gb/s into a port of 10 Gb/s");
+        assert!(held, "two at 10 Gb/s into a port of 10 Gb/s");
         let report = run.finish();
-        assert_eq!(report.tables, plain.tables);
+        assert_eq!(crate::digest(&report.tables), crate::digest(&plain.tables));
         let rows = column(&report, "series_queues", "queue_mean_kb");
         assert_eq!(queues, rows[..rows.len() - 3], "three ports, without the last interval");
         let rows = column(&report, "series_flows", "goodput_gbps");

@@ -1,6 +1,6 @@
 //! The description of a scenario that is open, and what keeps it from being run here.
 
-use incast_cc::Rate;
+use incast_cc::{Rate, Span};
 use incast_sim::scenario::{Document, Published, Scenario, ScenarioError, Scheme, topology};
 use incast_sim::topology::{Node, Topology};
 use incast_sim::{Cost, TraceConfig, cost};
@@ -121,7 +121,10 @@ fn in_bytes(count: f64) -> String {
 
 fn two(value: f64) -> String {
     if value >= 10.0 {
-        let tens = 10_f64.powi(value.log10().floor() as i32 - 1);
+        let mut tens = 1.0;
+        while value / tens >= 100.0 {
+            tens *= 10.0;
+        }
         format!("{:.0}", (value / tens).round() * tens)
     } else {
         format!("{value:.1}")
@@ -131,8 +134,8 @@ fn two(value: f64) -> String {
 fn of_paper(published: &Published) -> Value {
     json!({
         "throughput_gbps": published.throughput.map(Rate::as_gbps_f64),
-        "rtt_mean_us": published.rtt_mean.map(|rtt| rtt.as_us_f64()),
-        "rtt_p99_us": published.rtt_p99.map(|rtt| rtt.as_us_f64()),
+        "rtt_mean_us": published.rtt_mean.map(Span::as_us_f64),
+        "rtt_p99_us": published.rtt_p99.map(Span::as_us_f64),
         "source": published.source,
     })
 }

@@ -2,7 +2,7 @@
 
 use arrow_ipc::writer::FileWriter;
 use incast_table::arrow::batch;
-use incast_table::{Column, Table, Values};
+use incast_table::{Column, Name, Table, Values};
 use serde_json::{Value, json};
 
 /// A table as comma-separated values: a line of names, and numbers in as few digits as tell them
@@ -60,7 +60,7 @@ pub(crate) fn column(column: &Column) -> Value {
     match &column.values {
         Values::F64(values) => json!(values),
         Values::U64(values) => json!(values),
-        Values::Text(names) => names.iter().map(|name| name.as_str()).collect::<Vec<_>>().into(),
+        Values::Text(names) => names.iter().map(Name::as_str).collect::<Vec<_>>().into(),
     }
 }
 
