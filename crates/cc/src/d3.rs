@@ -246,11 +246,16 @@ impl CongestionControl for D3Control {
         if !ack.srtt.is_zero() {
             self.rtt = ack.srtt;
         }
-        let Some(Feedback::Request(answer)) = ack.feedback else { return };
         let Some(Asked { at, desired }) = self.asked else { return };
-        if answer.ends || answer.granted.is_empty() {
-            return;
-        }
+        let answer = match ack.feedback {
+            Some(Feedback::Request(answer)) if !answer.ends && !answer.granted.is_empty() => answer,
+            // Data that was sent after the request has arrived: its answer is lost.
+            _ if ack.sent_at > at && !ack.bytes.is_zero() => {
+                (self.asked, self.asks_from) = (None, ack.now);
+                return;
+            }
+            _ => return,
+        };
         (self.previous, self.held, self.is_known) = (desired, answer.granted, true);
         self.granted = answer.granted.least();
         let is_refused = self.granted.is_some_and(|granted| granted < self.params.base_rate);
@@ -356,6 +361,16 @@ mod tests {
         assert_eq!((request.desired, request.previous), (mbps(400), mbps(400)));
         assert_eq!((request.held.of(1), request.held.of(2)), (Some(mbps(900)), Some(mbps(500))));
         assert!(!request.begins);
+    }
+
+    #[test]
+    fn data_that_was_sent_after_a_request_and_arrives_without_its_answer_lets_the_flow_ask_again() {
+        let mut control = flow(D3::default(), 100, None);
+        assert!(ask(&mut control, 10).is_some());
+        control.on_ack(&Ack::new(us(50), us(10), Bytes::new(1_000)));
+        assert_eq!(ask(&mut control, 60), None, "the answer may still come");
+        control.on_ack(&Ack::new(us(80), us(60), Bytes::new(1_000)));
+        assert!(ask(&mut control, 80).is_some());
     }
 
     #[test]

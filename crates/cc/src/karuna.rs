@@ -36,17 +36,17 @@ parameters! {
         /// sent.
         pub known: Switch = Switch::On, source "Karuna, SIGCOMM 2016: type 2";
         /// Size, or bytes sent, up to which a message without a deadline is in the second class.
-        pub threshold1: Bytes = packets(16), in "1B" to "1TB", source src!(caps);
+        pub threshold1: Bytes = packets(16), in "1B" to "1000GB", source src!(caps);
         /// Bytes up to which it is in the third class.
-        pub threshold2: Bytes = packets(30), in "1B" to "1TB", source src!(caps);
+        pub threshold2: Bytes = packets(30), in "1B" to "1000GB", source src!(caps);
         /// Bytes up to which it is in the fourth class.
-        pub threshold3: Bytes = packets(49), in "1B" to "1TB", source src!(caps);
+        pub threshold3: Bytes = packets(49), in "1B" to "1000GB", source src!(caps);
         /// Bytes up to which it is in the fifth class.
-        pub threshold4: Bytes = packets(266), in "1B" to "1TB", source src!(caps);
+        pub threshold4: Bytes = packets(266), in "1B" to "1000GB", source src!(caps);
         /// Bytes up to which it is in the sixth class.
-        pub threshold5: Bytes = packets(1_001), in "1B" to "1TB", source src!(caps);
+        pub threshold5: Bytes = packets(1_001), in "1B" to "1000GB", source src!(caps);
         /// Bytes up to which it is in the seventh class.
-        pub threshold6: Bytes = packets(2_825), in "1B" to "1TB", source src!(caps);
+        pub threshold6: Bytes = packets(2_825), in "1B" to "1000GB", source src!(caps);
         /// Timeouts in a row after which a message without a deadline ages; 0 is never.
         pub timeouts: u32 = 3, in "0" to "100", source src!(module);
         /// Time by which deadlines are brought forward, as MCP's.
