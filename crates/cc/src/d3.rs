@@ -27,11 +27,12 @@ parameters! {
 words! {
     /// The way of a flow whose deadline cannot be met any more. It delivers its message in any case.
     pub enum Quit {
-        /// It goes on as a flow without a deadline.
+        /// The flow goes on as one without a deadline.
         Share = "share",
-        /// It gives back its rate and sends at the base rate.
+        /// The flow gives back its rate and sends at the base rate until the deadline is over. Then
+        /// it goes on as one without a deadline, or it would never end.
         Base = "base",
-        /// It asks for all of its own link until the deadline is over.
+        /// The flow asks for all of its own link until the deadline is over.
         Never = "never",
     }
 }
@@ -207,6 +208,9 @@ impl CongestionControl for D3Control {
             return self.end();
         }
         let now = leaving.now;
+        if self.has_quit && self.deadline.is_none_or(|deadline| deadline <= now) {
+            (self.has_quit, self.granted, self.asks_from) = (false, None, now);
+        }
         let awaits = match self.asked {
             // The first is known to be lost by silence alone.
             Some(Asked { at, .. }) => self.rtt.is_zero() || now < at + self.rtt * LOST_AFTER,
@@ -218,16 +222,16 @@ impl CongestionControl for D3Control {
         let desired = match (self.desired(now), self.params.quit) {
             (Some(desired), _) => desired,
             (None, Quit::Share) => Rate::ZERO,
+            (None, Quit::Base | Quit::Never) if self.deadline.is_some_and(|at| at <= now) => {
+                Rate::ZERO
+            }
             (None, Quit::Base) => {
                 self.has_quit = true;
                 let gives_back = self.end();
                 (self.granted, self.refused) = (Some(Rate::ZERO), MOST_HALVES + 1);
                 return gives_back;
             }
-            (None, Quit::Never) if self.deadline.is_some_and(|deadline| deadline > now) => {
-                self.line_rate
-            }
-            (None, Quit::Never) => Rate::ZERO,
+            (None, Quit::Never) => self.line_rate,
         };
         self.asked = Some(Asked { at: now, desired });
         Some(Feedback::Request(Request {
@@ -433,8 +437,9 @@ mod tests {
         assert_eq!(ask(&mut late(Quit::Never), 3_000).unwrap().desired, Rate::ZERO, "it is over");
         let mut quits = late(Quit::Base);
         assert_eq!(ask(&mut quits, 0), None, "ports have not heard of it");
-        assert_eq!(ask(&mut quits, 10_000), None);
+        assert_eq!(ask(&mut quits, 1_999), None);
         assert!(matches!(pacing(&quits), Pacing::Rate(_)), "and it delivers all the same");
+        assert_eq!(ask(&mut quits, 2_000).unwrap().desired, Rate::ZERO, "the deadline is over");
     }
 
     #[test]
