@@ -201,7 +201,6 @@ impl CongestionControl for KarunaControl {
             self.mcp.on_ack(ack);
         } else {
             self.dctcp.on_ack(ack);
-            self.mcp.set_deadline(ack);
         }
     }
 
@@ -220,7 +219,6 @@ impl CongestionControl for KarunaControl {
     }
 
     fn on_demand(&mut self, demand: &Demand) {
-        // Behind messages without a deadline that still wait, it stands as of the next ACK.
         self.mcp.on_demand(demand);
         self.dctcp.on_demand(demand);
     }

@@ -105,20 +105,6 @@ impl McpControl {
         self.has_deadline
     }
 
-    /// Takes in whether a deadline stands, of an ACK that goes to another control.
-    pub(crate) fn set_deadline(&mut self, ack: &Ack<'_>) {
-        if ack.due.is_some() && !self.has_deadline {
-            self.begin(ack.now);
-        }
-    }
-
-    /// Begins a deadline.
-    fn begin(&mut self, now: Time) {
-        self.has_deadline = true;
-        self.segments = u64::from(self.params.initial_window.max(1));
-        self.next_target = now;
-    }
-
     /// The window that the deadline allows, in bytes.
     const fn allowed(&self) -> u64 {
         self.segments.saturating_mul(self.window.mss())
@@ -182,7 +168,9 @@ impl CongestionControl for McpControl {
 
     fn on_demand(&mut self, demand: &Demand) {
         if demand.deadline.is_some() && !self.has_deadline {
-            self.begin(demand.now);
+            self.has_deadline = true;
+            self.segments = u64::from(self.params.initial_window.max(1));
+            self.next_target = demand.now;
         }
     }
 

@@ -306,8 +306,9 @@ impl Carrier {
             control,
             bounds,
             is_window: algorithm.info().kind == Kind::Window,
-            // Swift has delay and ignores them, MCP clears them, pFabric has none.
-            marks_are_a_signal: !["swift", "mcp", "pfabric"].contains(&algorithm.name()),
+            // Swift has delay and ignores them, MCP clears them, and so does Karuna while a
+            // deadline stands; pFabric has none.
+            marks_are_a_signal: !["swift", "mcp", "karuna", "pfabric"].contains(&algorithm.name()),
             segment: flow.segment,
             line_rate: flow.line_rate,
             base_rtt: flow.base_rtt.unwrap_or(Span::from_us(20)),
