@@ -48,7 +48,7 @@ parameters! {
         /// Bytes up to which it is in the seventh class.
         pub threshold6: Bytes = packets(2_825), in "1B" to "1000GB", source src!(caps);
         /// Timeouts in a row after which a message without a deadline ages; 0 is never.
-        pub timeouts: u32 = 3, in "0" to "100", source src!(module);
+        pub timeouts: u32 = 3, in "0" to "10", source src!(module);
         /// Time by which deadlines are brought forward, as MCP's.
         pub margin: Span = Span::from_us(600), in "0ns" to "1s", source src!(module);
         /// Least RTT that MCP counts with.

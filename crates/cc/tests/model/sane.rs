@@ -208,7 +208,9 @@ pub(crate) fn rounds_to_grow(
             Pacing::Rate(rate) => rate.bytes_in(Span::from_us(20)),
             Pacing::Window { .. } | Pacing::Unpaced => Bytes::MAX,
         };
-        per_round.min(limits.cwnd) >= ENOUGH
+        // MCP keeps two segments after a missed deadline, of whatever size they are.
+        let keeps = if algorithm.name() == "mcp" { carrier.bounds.mss * 2 } else { ENOUGH };
+        per_round.min(limits.cwnd) >= ENOUGH.min(keeps)
     })
 }
 
