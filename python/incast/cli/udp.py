@@ -223,9 +223,9 @@ def call(
         measured.write(out, found, summary)
         if extras.have("figures"):
             # Late: matplotlib takes half a second.
-            from incast.udp import figures  # noqa: PLC0415
+            from incast.figures import loads  # noqa: PLC0415
 
-            figures.write(out, found, title=f"{cc} to {address}, calls of {size}")
+            loads.write(out, found, title=f"{cc} to {address}, calls of {size}")
         else:
             print(f"note: no figures: {extras.how('figures')}", file=sys.stderr)
     print(json.dumps(summary, indent=2) if as_json else measured.table(summary))

@@ -5,8 +5,7 @@ use incast_cc::{Bytes, Span, Time};
 
 use super::deadlines::Timing;
 use super::messages::Message;
-use super::tables::us;
-use super::work::{one_or_zero, us_or_null};
+use super::tables::{one_or_zero, us, us_or_null};
 use crate::build::Built;
 use incast_plan::application::UnderWay;
 use incast_table::Table;

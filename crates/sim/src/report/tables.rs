@@ -256,3 +256,13 @@ fn link_table<'a>(built: &'a Built, measured: Span) -> Table {
             r.transmitter.paused().as_secs_f64() / measured.as_secs_f64()
         })
 }
+
+/// A truth value as a number; not a number where there is none.
+pub(super) fn one_or_zero(truth: Option<bool>) -> f64 {
+    truth.map_or(f64::NAN, |truth| f64::from(u8::from(truth)))
+}
+
+/// A time in microseconds; not a number where there is none.
+pub(super) fn us_or_null(span: Option<Span>) -> f64 {
+    span.map_or(f64::NAN, Span::as_us_f64)
+}

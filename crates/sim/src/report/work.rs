@@ -6,7 +6,7 @@ use super::deadlines::Judged;
 use super::messages::{self, Carried, Message};
 use super::quantiles::Quantiles;
 use super::requests::{self, Request};
-use super::tables::{SCHEME_COLUMN, us};
+use super::tables::{SCHEME_COLUMN, one_or_zero, us, us_or_null};
 use crate::build::Built;
 use incast_plan::PlannedTraffic;
 use incast_table::Table;
@@ -210,15 +210,6 @@ fn message_deadlines(table: Table, messages: &[Message], end: Time) -> Table {
         messages,
         |m| m.timing(end).late_us(),
     )
-}
-
-/// A truth value as a number; not a number where there is none.
-pub(super) fn one_or_zero(truth: Option<bool>) -> f64 {
-    truth.map_or(f64::NAN, |truth| f64::from(u8::from(truth)))
-}
-
-pub(super) fn us_or_null(span: Option<Span>) -> f64 {
-    span.map_or(f64::NAN, Span::as_us_f64)
 }
 
 /// The messages of a traffic and of a range of sizes.
