@@ -21,8 +21,8 @@ ABOUT = {
     "first flow, or of those that --flow names; needs --trace flows",
     "utilisation": "utilisation of the links of each layer",
     "pauses": "share of the time that PFC held back, for each layer",
-    "bars": "throughput, queue, RTT, slowdown, missed deadlines: mean over the seeds, 95 % confidence interval; "
-    "with --baseline the differences to it",
+    "bars": "throughput, queue, RTT, slowdown, missed deadlines: mean over the seeds, 95 % "
+    "confidence interval; with --baseline the differences to it",
 }
 """A line for each figure, in the order of a list of them."""
 
