@@ -208,9 +208,10 @@ pub(crate) fn rounds_to_grow(
             Pacing::Rate(rate) => rate.bytes_in(Span::from_us(20)),
             Pacing::Window { .. } | Pacing::Unpaced => Bytes::MAX,
         };
-        // MCP keeps two segments after a missed deadline, of whatever size they are.
-        let keeps = if algorithm.name() == "mcp" { carrier.bounds.mss * 2 } else { ENOUGH };
-        per_round.min(limits.cwnd) >= ENOUGH.min(keeps)
+        // MCP, and Karuna with it, keep two segments after a missed deadline, of any size.
+        let is_mcp = ["mcp", "karuna"].contains(&algorithm.name());
+        let enough = if is_mcp { ENOUGH.min(carrier.bounds.mss * 2) } else { ENOUGH };
+        per_round.min(limits.cwnd) >= enough
     })
 }
 

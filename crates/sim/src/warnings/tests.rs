@@ -59,8 +59,13 @@ fn a_common_star_is_warned_of_nothing() {
             "transport.ack_jitter=0us",
             "cc.integral-timely.ki=0.0001",
         ];
-        let long =
-            ["network.star.hosts.0.delay=250us", "cc.timely.t_low=2ms", "cc.timely.t_high=4ms"];
+        let long = [
+            "network.star.hosts.0.delay=250us",
+            "cc.timely.t_low=2ms",
+            "cc.timely.t_high=4ms",
+            "cc.pfabric.rto=2ms",
+            "cc.pfabric.most=60",
+        ];
         let delays = ["patched-timely", "integral-timely", "swift", "rtcp"].contains(name);
         let more = if delays { &[][..] } else { &long[..] };
         let document = star(&[&still[..], more].concat());
