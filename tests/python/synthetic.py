@@ -76,6 +76,8 @@ def _tables(random: np.random.Generator, pace: float, count: int) -> dict[str, p
     host = random.lognormal(1.0, 0.5, count)
     posted = np.sort(random.uniform(0, 5000, count))
     completion = ideal * slowdown + host
+    deadline = random.exponential(3000.0, count)
+    late = completion - deadline
     messages = pl.DataFrame(
         {
             "traffic": "all", "flow": np.zeros(count, np.uint64),
@@ -83,6 +85,8 @@ def _tables(random: np.random.Generator, pace: float, count: int) -> dict[str, p
             "class": "data", "bytes": sizes, "posted_us": posted, "first_sent_us": posted + host,
             "completed_us": posted + completion, "completion_us": completion, "host_us": host,
             "network_us": completion - host, "ideal_us": ideal, "slowdown": slowdown,
+            "deadline_us": deadline, "met_deadline": (late <= 0).astype(np.float64),
+            "late_us": late,
         }
     )  # fmt: skip
     requests = pl.DataFrame(
@@ -91,6 +95,9 @@ def _tables(random: np.random.Generator, pace: float, count: int) -> dict[str, p
             "kind": "read", "fan_out": np.uint64(8), "bytes": sizes[: count // 4],
             "posted_us": posted[: count // 4], "completed_us": (posted + completion)[: count // 4],
             "completion_us": completion[: count // 4] * 2,
+            "deadline_us": deadline[: count // 4],
+            "met_deadline": (2 * completion <= deadline).astype(np.float64)[: count // 4],
+            "late_us": (2 * completion - deadline)[: count // 4],
         }
     )  # fmt: skip
     return {
