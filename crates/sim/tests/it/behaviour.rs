@@ -17,6 +17,7 @@ mod paths;
 mod rates;
 mod setting;
 mod signals;
+mod terms;
 
 use incast_cc::registry::NAMES;
 
@@ -29,6 +30,7 @@ fn every_algorithm_has_a_behaviour_here() {
         include_str!("behaviour/marks.rs"),
         include_str!("behaviour/models.rs"),
         include_str!("behaviour/rates.rs"),
+        include_str!("behaviour/terms.rs"),
     ];
     for name in NAMES {
         let quoted = format!("\"{name}\"");

@@ -110,7 +110,7 @@ fn alone(way: &Way, transport: &str, traffic: &str) -> Row {
 fn alone_by(scheme: &str, way: &Way, transport: &str, traffic: &str) -> Row {
     let (from, to) = way.ends;
     let document = document(&format!(
-        "title = \"alone\"\n[run]\nduration = \"5ms\"\nschemes = [\"{scheme}\"]\n{}\n\
+        "title = \"alone\"\n[run]\nduration = \"50ms\"\nschemes = [\"{scheme}\"]\n{}\n\
          [transport]\n{transport}\n[[traffic]]\nkind = \"connections\"\nfrom = \"{from}\"\nto = \"{to}\"\n{traffic}",
         way.network
     ));
