@@ -12,6 +12,7 @@ use crate::units::{Rate, Span, Time};
 /// A header that a data packet takes through the ports on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "few exist, and all of a run are of one kind")]
 pub enum Feedback {
     /// A request for a rate, and what each port has granted (D3).
     Request(Request),

@@ -1,6 +1,6 @@
 //! MCP: the window that meets the deadline, and no larger one.
 //!
-//! Chen, Hu, Chen, Wu and Tsang, "Towards Minimal-Delay Deadline-Driven Data Center TCP", HotNets
+//! Chen, Hu, Chen, Wu and Tsang, "Towards Minimal-Delay Deadline-Driven Data Center TCP", `HotNets`
 //! 2013; Chen, Chen, Bai and Alizadeh, "Scheduling Mix-flows in Commodity Datacenters with Karuna",
 //! SIGCOMM 2016. This is the law of the authors' kernel module, which is not the paper's: the
 //! module sets the receive window to what the remaining payload needs until the deadline, and

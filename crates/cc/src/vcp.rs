@@ -161,11 +161,10 @@ impl CongestionControl for VcpControl {
             _ => Load::Unknown,
         };
         match (self.phase, load) {
-            (Phase::Frozen(_), _) => {}
+            (Phase::Frozen(_), _) | (Phase::Free, Load::Unknown) => {}
             (Phase::Adds(_), _) | (Phase::Free, Load::High) => self.add(part),
             (Phase::Free, Load::Low) => self.multiply(part),
             (Phase::Free, Load::Overload) => self.cut(ack.now),
-            (Phase::Free, Load::Unknown) => {}
         }
         self.window = self.window.clamp(self.mss, self.max);
     }

@@ -134,13 +134,14 @@ impl Node {
             return Err(NodeError::Mtu { mtu: options.mtu });
         }
         let needs = options.algorithm.needs();
-        if needs.iter().any(|need| need.is_of_switches()) {
-            return Err(NodeError::Telemetry { name: options.algorithm.info().name });
-        }
-        let is_asked = |need: &&Need| matches!(need, Need::Classes(_) | Need::RemainingFirst);
-        if let Some(need) = needs.iter().find(is_asked) {
+        if let Some(need) = needs.iter().find(|need| need.is_of_switches()) {
             let name = options.algorithm.info().name;
-            return Err(NodeError::Switches { name, need: need.as_str() });
+            return Err(match need {
+                Need::Classes(_) | Need::RemainingFirst => {
+                    NodeError::Switches { name, need: need.as_str() }
+                }
+                _ => NodeError::Telemetry { name },
+            });
         }
         let socket = Socket::open(
             &crate::socket::Options {

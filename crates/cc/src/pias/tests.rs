@@ -134,10 +134,10 @@ fn presets_are_the_published_packets_of_1460_bytes() {
         for (param, value) in preset.values {
             pias.set(param, value).unwrap();
         }
-        pias.thresholds().map(|threshold| threshold.get() as f64 / 1_460.0)
+        pias.thresholds().map(Bytes::get)
     };
-    let web = [909.0, 1_329.0, 1_648.0, 1_960.0, 2_143.0, 2_337.0, 2_484.0];
-    assert_eq!(preset("web-search-0.8"), web);
-    let mining = [745.0, 1_083.0, 1_391.0, 13_689.0, 14_936.0, 21_149.0, 27_245.0];
-    assert_eq!(preset("data-mining-0.8"), mining);
+    let web = [909, 1_329, 1_648, 1_960, 2_143, 2_337, 2_484];
+    assert_eq!(preset("web-search-0.8"), web.map(|packets| packets * 1_460));
+    let mining = [745, 1_083, 1_391, 13_689, 14_936, 21_149, 27_245];
+    assert_eq!(preset("data-mining-0.8"), mining.map(|packets| packets * 1_460));
 }

@@ -69,10 +69,13 @@ proptest! {
             let mut us = 0;
             for &(after, queued, wire, what) in &steps {
                 us += after;
-                let mut request = Request::default();
-                request.desired = Rate::from_mbps(queued);
-                (request.begins, request.ends) = (what == 0, what == 1);
-                request.rtt = Span::from_us(after);
+                let request = Request {
+                    desired: Rate::from_mbps(queued),
+                    rtt: Span::from_us(after),
+                    begins: what == 0,
+                    ends: what == 1,
+                    ..Request::default()
+                };
                 let mut stamps = match what {
                     0..=1 => Stamps::of(Feedback::Request(request)),
                     2 => Stamps::of(Feedback::FairRate(FairRate::new(Span::from_us(after)))),

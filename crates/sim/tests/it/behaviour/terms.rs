@@ -7,8 +7,9 @@ use crate::common::{document, numbers, run_with, texts};
 
 /// Ten hosts of 10 Gb/s, 5 us from the switch, whose ports mark above 97.5 KB.
 fn star(switch: &str, traffic: &str) -> String {
-    let classes: String =
+    let classes: Vec<_> =
         (0..8).map(|class| format!("[[class]]\nname = \"class{class}\"\n")).collect();
+    let classes = classes.concat();
     format!(
         "title = \"terms of messages\"\n[run]\nduration = \"60ms\"\nschemes = [\"dctcp\"]\n\
          [[network.star.hosts]]\nname = \"host\"\ncount = 10\nrate = \"10Gbps\"\ndelay = \"5us\"\n\
@@ -23,6 +24,11 @@ fn message(name: &str, from: u32, size: &str, rest: &str) -> String {
         "[[traffic]]\nkind = \"connections\"\nname = \"{name}\"\nfrom = \"host{from}\"\n\
          to = \"host9\"\nmessage = \"{size}\"\n{rest}\n"
     )
+}
+
+/// Messages of 20 MB from four hosts.
+fn long_messages() -> String {
+    (0..4).map(|host| message(&format!("long{host}"), host, "20MB", "")).collect()
 }
 
 /// The completion time of a traffic's only message, in milliseconds.
@@ -52,8 +58,7 @@ fn mcp_sends_no_faster_than_the_deadline_asks() {
 
 #[test]
 fn karuna_meets_a_deadline_beside_long_messages() {
-    let long: String =
-        (0..4).map(|host| message(&format!("long{host}"), host, "20MB", "")).collect();
+    let long = long_messages();
     let text = star("", &(long + &message("due", 5, "2MB", "start = \"5ms\"\ndeadline = \"5ms\"")));
     let [karuna, dctcp] = ["karuna", "dctcp"].map(|scheme| completion_ms(&text, scheme, "due"));
     assert!(karuna < 5.0 && dctcp > 5.0, "{karuna} {dctcp}");
@@ -61,8 +66,7 @@ fn karuna_meets_a_deadline_beside_long_messages() {
 
 #[test]
 fn pias_and_pfabric_let_a_short_message_pass_long_ones() {
-    let long: String =
-        (0..4).map(|host| message(&format!("long{host}"), host, "20MB", "")).collect();
+    let long = long_messages();
     let short = message("short", 5, "100KB", "start = \"10ms\"");
     let text = star("", &(long.clone() + &short));
     let [pias, dctcp] = ["pias", "dctcp"].map(|scheme| completion_ms(&text, scheme, "short"));

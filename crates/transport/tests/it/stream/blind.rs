@@ -11,7 +11,7 @@ fn blind(probe_after: u32) -> Plain {
     let after = Span::from_us(250);
     let on_loss = |limits: &mut Limits, _: &Loss| limits.cwnd = Bytes::new(MSS);
     let detection = LossDetection::Timeout { after, probe_after };
-    Plain { detection, on_loss, ..window(10 * MSS) }
+    Plain { on_loss, detection, ..window(10 * MSS) }
 }
 
 #[test]
