@@ -46,8 +46,8 @@ mod algorithms;
 
 pub mod caution;
 pub mod contract;
-#[cfg(feature = "alloc")]
 pub mod feedback;
+#[cfg(feature = "alloc")]
 pub mod guest;
 pub mod param;
 pub mod parts;
