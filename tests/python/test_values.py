@@ -30,7 +30,8 @@ def documented() -> dict[str, str]:
         for node in nodes:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_"):
                 if text := ast.get_docstring(node):
-                    found[f"{path}{node.name}"] = text
+                    # Examples are the stub's alone.
+                    found[f"{path}{node.name}"] = text.partition("\n\nExample:")[0]
                 if isinstance(node, ast.ClassDef):
                     visit(node.body, f"{path}{node.name}.")
 

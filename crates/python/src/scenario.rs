@@ -355,7 +355,7 @@ fn dict<'py>(py: Python<'py>, published: &Published) -> PyResult<Bound<'py, PyDi
     Ok(dict)
 }
 
-/// The JSON Schema of a scenario.
+/// The JSON Schema of a scenario, as a text.
 #[pyfunction]
 pub(crate) fn schema() -> String {
     json_schema()

@@ -164,9 +164,10 @@ impl UdpHost {
         Ok(request.map(|request| UdpRequest { request: Some(request) }))
     }
 
-    /// Opens a bare socket at an address, which answers one other address; returns its port and
-    /// what begins it. It answers on the first thread of the host for some seconds at most, and
-    /// the host rests meanwhile.
+    /// Opens a bare socket at an address, which answers one other address.
+    ///
+    /// Returns its port and what begins it. It answers on the first thread of the host for some
+    /// seconds at most, and the host rests meanwhile.
     fn bare(&self, here: &str, there: &str, kind: &str, spin: bool) -> PyResult<(u16, UdpBare)> {
         let (port, echo) = load::echo(&self.host, here, there, kind, spin)?;
         Ok((port, UdpBare { host: Arc::clone(&self.host), echo: Mutex::new(Some(echo)) }))

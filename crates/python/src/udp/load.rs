@@ -17,7 +17,8 @@ use super::{UdpOptions, raise, resolve, seconds};
 ///
 /// `progress` gets the seconds and the number of replies some times a second; it ends the load
 /// where it returns false. With several `peers` there are so many connections to the server, which
-/// have equal parts of the calls. With `record_bytes` there is a recording of at most so many bytes.
+/// have equal parts of the calls. With `record_bytes` there is a recording of at most so many
+/// bytes.
 #[pyfunction]
 #[pyo3(signature = (
     options, address, *, key = None, size = 64_000, reply = 0, rate = None, in_flight = 1,
