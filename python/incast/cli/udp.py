@@ -255,9 +255,10 @@ def send(
     line_rate: LineRate = "40Gbps",
     mtu: Mtu = 1500,
 ) -> None:
-    """Send a file to a server that was started with --into, or a message to any.
+    """Send a file, or a message, to a server.
 
-    `incast udp serve` prints the messages that it receives.
+    A file goes to a server that was started with --into. `incast udp serve` prints the messages
+    that it receives.
     """
     # Late: only this command needs it.
     from incast.udp import files  # noqa: PLC0415
