@@ -112,7 +112,7 @@ def test_the_example_of(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 class Requests(HTMLParser):
-    """What a page would load from elsewhere."""
+    """The addresses that a page would load from elsewhere."""
 
     def __init__(self) -> None:
         super().__init__()

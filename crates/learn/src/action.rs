@@ -142,7 +142,7 @@ impl Control {
         Ok(Self { interval, action, initial })
     }
 
-    /// What a flow sends at its start.
+    /// The limits of a flow at its start.
     pub(crate) fn start(&self, flow: &Flow) -> Sending {
         if matches!(self.action, Action::Window { .. }) {
             let window = flow.initial_window.max(flow.mss).get() as f64;

@@ -84,7 +84,7 @@ struct Managed {
 #[derive(Debug)]
 struct Answering {
     law: feedback::AnyLaw,
-    /// Whether it hears of arrivals.
+    /// Whether the law hears of arrivals.
     listens: bool,
 }
 

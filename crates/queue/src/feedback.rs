@@ -72,6 +72,6 @@ pub struct Departure {
     pub sent: u64,
     /// The bytes of the packet.
     pub wire: u64,
-    /// Its payload.
+    /// The payload of the packet.
     pub payload: u64,
 }
