@@ -26,6 +26,7 @@ mod rest;
 mod run;
 mod search;
 mod sending;
+mod shelf;
 mod stamping;
 mod wake;
 
@@ -45,6 +46,7 @@ use self::inbox::BOOKS_BYTES;
 use self::lateness::Awaited;
 use self::peers::Peers;
 use self::sending::{BATCH_BYTES, MOST_SENDS};
+use self::shelf::Shelf;
 use crate::clock::Clock;
 use crate::message::{Head, Kind, Priority};
 use crate::options::Options;
@@ -103,6 +105,7 @@ pub struct Node {
     answering: Vec<u32>,
     /// Room for the payload of a packet with the head of a message.
     scratch: Box<[u8]>,
+    shelf: Shelf,
     /// The sends that the kernel has refused: the receiver, the length of the datagrams, and
     /// whether that may be too long.
     refused: Vec<(SocketAddr, usize, bool)>,
@@ -170,6 +173,7 @@ impl Node {
             out: SendBatch::new(MOST_SENDS, BATCH_BYTES),
             answering: Vec::new(),
             scratch: vec![0; options.mtu.into()].into(),
+            shelf: Shelf::default(),
             refused: Vec::new(),
             departures: Departures::default(),
             awaited: Awaited::default(),
@@ -364,6 +368,7 @@ impl Node {
         }
         if now >= self.look_at {
             self.look_at = now + LOOK;
+            self.shelf.shrink();
             self.look_at_peers(now);
         }
         self.look_at = self.look_at.min(self.calls.next_deadline());

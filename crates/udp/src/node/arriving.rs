@@ -103,21 +103,11 @@ impl Node {
             stamp_ns: stamp.or((!self.has_stamps).then(Clock::stamp)).map(|stamp| stamp.ns),
             time: stamp.and_then(|stamp| self.clock.stamped(stamp)),
         };
-        if Frames::of(content).check().is_err() {
-            return self.break_off(id);
-        }
-        let mut asked = None;
-        for frame in Frames::of(content).flatten() {
-            match &frame {
-                Frame::Probe(probe) => asked = Some(probe.id),
-                Frame::ProbeAnswer(answer) => self.take_probe_answer(now, id, from, answer.id),
-                frame => {
-                    if self.take_frame(now, id, frame, arrival, marked).is_none() {
-                        return;
-                    }
-                }
-            }
-        }
+        let asked = match Frames::of(content).only_data() {
+            Some(data) => self.take_data(now, id, &data, arrival, marked).map(|()| None),
+            None => self.take_frames(now, id, from, content, arrival, marked),
+        };
+        let Some(asked) = asked else { return };
         // One answer, so that no datagram causes many.
         if let Some(id_of_probe) = asked {
             let turnaround = Turnaround::UNKNOWN;
@@ -127,6 +117,32 @@ impl Node {
         if has_moved && self.peers.get(id).is_some_and(|peer| peer.address != from) {
             self.ask_address(now, id, from);
         }
+    }
+
+    /// Takes in all frames of a datagram. Returns the name of a probe among them; [`None`] if the
+    /// peer is gone.
+    fn take_frames(
+        &mut self,
+        now: Time,
+        id: PeerId,
+        from: SocketAddr,
+        content: &[u8],
+        arrival: Arrival,
+        marked: bool,
+    ) -> Option<Option<u32>> {
+        if Frames::of(content).check().is_err() {
+            self.break_off(id);
+            return None;
+        }
+        let mut asked = None;
+        for frame in Frames::of(content).flatten() {
+            match &frame {
+                Frame::Probe(probe) => asked = Some(probe.id),
+                Frame::ProbeAnswer(answer) => self.take_probe_answer(now, id, from, answer.id),
+                frame => self.take_frame(now, id, frame, arrival, marked)?,
+            }
+        }
+        Some(asked)
     }
 
     /// Takes in a frame. Returns whether the peer is still there.
@@ -148,13 +164,7 @@ impl Node {
             _ => RttClock::Stamps { arrived: None, peer: Span::ZERO },
         };
         match frame {
-            Frame::Data(data) => {
-                if lane(data.connection).is_none() {
-                    self.break_off(id);
-                    return None;
-                }
-                self.take_data(now, id, data, arrival, marked)?;
-            }
+            Frame::Data(data) => self.take_data(now, id, data, arrival, marked)?,
             Frame::Ack { connection, sent_ns, completions } => {
                 let Some(lane) = lane(*connection) else {
                     self.break_off(id);
@@ -219,7 +229,10 @@ impl Node {
     ) -> Option<()> {
         let memory = self.options.memory;
         let peer = self.peers.get_mut(id)?;
-        let lane = peer.lanes.get_mut(data.connection as usize)?;
+        let Some(lane) = peer.lanes.get_mut(data.connection as usize) else {
+            self.break_off(id);
+            return None;
+        };
         let connection = lane.receives;
         let next = self.endpoint.awaits(connection)?;
         let &Data { message, length, offset, payload, .. } = data;
@@ -231,7 +244,7 @@ impl Node {
             self.break_off(id);
             return None;
         }
-        let (waiting, incoming) = (&mut peer.waiting, &mut self.incoming);
+        let (waiting, incoming, shelf) = (&mut peer.waiting, &mut self.incoming, &mut self.shelf);
         let admit = |bytes: usize, oldest: bool| {
             // The oldest message of a peer can be delivered without any other, so it may use all
             // memory; those behind it half of it, lest they stand in its way.
@@ -243,7 +256,7 @@ impl Node {
                 *waiting += bytes;
                 *incoming += bytes;
             }
-            admits
+            admits.then(|| shelf.memory(length as usize))
         };
         match lane.inbox.take(Piece { message, length, offset, payload }, admit) {
             Ok(()) => {}
@@ -302,6 +315,7 @@ impl Node {
             self.incoming = self.incoming.saturating_sub(all);
             return self.break_off(id);
         };
+        self.shelf.keep(message);
         let body = message.slice(HEAD_BYTES..);
         // The head is no memory of the application's.
         let mut freed = HEAD_BYTES;

@@ -1,11 +1,11 @@
 //! The peers of a node.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use incast_cc::{AnyControl, Rate, Span, Time};
 use incast_transport::recording::RecordedEndpoint;
 use incast_transport::{Endpoint, Sender};
+use rustc_hash::FxHashMap;
 
 use super::answers::Answer;
 use super::greeting::Greeting;
@@ -187,7 +187,9 @@ pub(super) struct Peers {
     vacant: Vec<u32>,
     lives: u32,
     most: usize,
-    by_id: HashMap<ConnectionId, u32>,
+    /// The slots by the names that this node has drawn. They are random, so no peer can make names
+    /// that collide, and a plain hash is enough.
+    by_id: FxHashMap<ConnectionId, u32>,
     /// The lanes by the connections of the transport.
     owners: Vec<Option<Owner>>,
 }

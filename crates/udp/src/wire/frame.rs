@@ -236,6 +236,17 @@ impl<'a> Frames<'a> {
         Self(Reader(content))
     }
 
+    /// The frame, if it is the only one, of data and without fault: the usual case, which needs no
+    /// look at frames behind it.
+    pub fn only_data(&self) -> Option<Data<'a>> {
+        let mut reader = self.0;
+        if reader.u8("the kind of a frame") != Ok(DATA) {
+            return None;
+        }
+        let data = Data::read(&mut reader).ok()?;
+        matches!(reader.0, [] | [PADDING, ..]).then_some(data)
+    }
+
     /// Checks all frames without looking further at them.
     ///
     /// # Errors
