@@ -70,7 +70,7 @@ test-python: setup  ## the Python tests
 	$(BIN)/pytest $(FIRST_HALF); first=$$?; \
 	wait $$beside && exit $$first
 
-# The module is built beside that of the tests of crates/wasm, which is not optimised.
+# The tests of crates/wasm take the same module.
 WASM    := wasm32-unknown-unknown
 PAGE    := python/incast/page/index.html
 MODULES := web/node_modules/.package-lock.json

@@ -25,15 +25,17 @@ fn has_target() -> bool {
     Path::new(libraries.trim()).exists()
 }
 
-/// The module, built as the tests are.
+/// The module, built as `make page` builds it. It is there already where the page is; a module
+/// without optimisation would take the interpreter minutes.
 fn module() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
     let target = crates.join("../../target/wasm");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--locked", "-p", "incast-wasm", "--lib", "--target", TARGET]);
+    cargo.args(["build", "--release", "--locked", "-p", "incast-wasm", "--lib"]);
+    cargo.args(["--target", TARGET]);
     cargo.arg("--target-dir").arg(&target).current_dir(crates);
     assert!(cargo.status().expect("cargo runs").success(), "{TARGET} cannot be built");
-    target.join(TARGET).join("debug/incast_wasm.wasm")
+    target.join(TARGET).join("release/incast_wasm.wasm")
 }
 
 /// An instance of the module, asked as a page asks it.

@@ -94,4 +94,30 @@ pub(super) const PRESETS: &[Preset] = &[
                  source gives the value, 100 us is the least T_high that a course's slides call best",
         values: &[("t_low", "100us"), ("t_high", "100us")],
     },
+    Preset {
+        name: "tuned-25g",
+        source: "this project: found by incast tune at 25 Gb/s (docs/how-to/tune-an-algorithm.md)",
+        values: &[
+            ("alpha", "0.466"),
+            ("beta", "0.625"),
+            ("delta", "316Mbps"),
+            ("t_low", "5.27us"),
+            ("t_high", "14.7us"),
+            ("min_rtt", "15.7us"),
+            ("hai_n", "12"),
+        ],
+    },
+    Preset {
+        name: "tuned-100g",
+        source: "this project: found by incast tune at 100 Gb/s (docs/how-to/tune-an-algorithm.md)",
+        values: &[
+            ("alpha", "0.835"),
+            ("beta", "0.544"),
+            ("delta", "29.7Mbps"),
+            ("t_low", "20.2us"),
+            ("t_high", "158us"),
+            ("min_rtt", "9.83us"),
+            ("hai_n", "13"),
+        ],
+    },
 ];
