@@ -120,4 +120,17 @@ pub(super) const PRESETS: &[Preset] = &[
             ("hai_n", "13"),
         ],
     },
+    Preset {
+        name: "tuned-400g",
+        source: "this project: found by incast tune at 400 Gb/s (docs/how-to/tune-an-algorithm.md)",
+        values: &[
+            ("alpha", "0.827"),
+            ("beta", "0.336"),
+            ("delta", "13.7Mbps"),
+            ("t_low", "8.07us"),
+            ("t_high", "437us"),
+            ("min_rtt", "2.88us"),
+            ("hai_n", "13"),
+        ],
+    },
 ];
