@@ -1,6 +1,6 @@
 """The pages of the Python interface, which pdoc makes of the docstrings of the public names.
 
-    python packaging/site/api.py --out target/docs/api
+    python packaging/site/api.py --out target/docs/api/python
 
 `incast` and `incast.learning` have a page each, with what their `__all__` names. Pages load nothing
 from elsewhere: a browser without a network shows them in full.
@@ -37,6 +37,12 @@ def modules() -> dict[str, doc.Module]:
             _with_bases(one)
         found[name] = module
     return found
+
+
+def abouts() -> dict[str, str]:
+    """The first sentence of each documented module, by name."""
+    told = {name: inspect.getdoc(importlib.import_module(name)) or "" for name in PAGES}
+    return {name: " ".join(text.partition("\n\n")[0].split()) for name, text in told.items()}
 
 
 def documented(module: doc.Module) -> Iterator[doc.Doc[object]]:
