@@ -62,7 +62,7 @@ class Book:
     files: dict[str, bytes] = field(default_factory=dict)
     """The files of the sources by path."""
     pages: dict[str, str] = field(default_factory=dict)
-    """What each page of the site, by its name without suffix, was made of."""
+    """The file that each page of the site, by its name without suffix, was made of."""
     uses: dict[str, dict[str, str]] = field(default_factory=dict)
     """The pictures in pages: file, page and the text that stands for the picture."""
 

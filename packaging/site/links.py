@@ -26,7 +26,7 @@ _IN_STYLE = re.compile(r"""(?:url\(|@import)\s*['"]?((?:https?:)?//[^'")\s]+)"""
 
 @dataclass
 class Page(HTMLParser):
-    """What a page has to say about links."""
+    """The links and the anchors of a page."""
 
     anchors: set[str] = field(default_factory=set)
     links: list[tuple[str, bool]] = field(default_factory=list)
