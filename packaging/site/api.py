@@ -17,6 +17,7 @@ from pdoc import doc, render
 
 PAGES = ("incast", "incast.learning")
 CORE = "incast._core"
+TEMPLATES = Path(__file__).parent / "pdoc"
 
 
 def modules() -> dict[str, doc.Module]:
@@ -53,9 +54,15 @@ def documented(module: doc.Module) -> Iterator[doc.Doc[object]]:
             yield from (one for one in member.own_members if not one.name.startswith("_"))
 
 
-def write(out: Path) -> list[Path]:
-    """Writes the pages, their index and the index of their search; returns the files."""
-    render.configure(docformat="google", footer_text="incast", show_source=True)
+def write(out: Path, home: str = "") -> list[Path]:
+    """Writes the pages, their index and the index of their search; returns the files.
+
+    `home` is a page that theirs lead to, as seen from `out`.
+    """
+    render.configure(
+        docformat="google", footer_text="incast", show_source=True, template_directory=TEMPLATES
+    )
+    render.env.globals["home"] = home
     found = modules()
     pages = {f"{name.replace('.', '/')}.html": one for name, one in found.items()}
     texts = {path: render.html_module(one, found) for path, one in pages.items()}

@@ -61,7 +61,7 @@ def build(sphinx: Path, out: Path) -> list[str]:
     book.navigation(gathered, made)
     book.write(gathered, WORK / "source")
     _sphinx(sphinx, out, {f"{name}.html" for name in gathered.pages})
-    api.write(out / PYTHON)
+    api.write(out / PYTHON, "../../index.html")
     _copy_rust(out / RUST, crates)
     if PAGE.is_file():
         (out / "page").mkdir(exist_ok=True)
