@@ -114,9 +114,9 @@ def navigation(book: Book, generated: dict[str, str]) -> None:
     entries = []
     for title, body in zip(parts[::2], parts[1::2], strict=True):
         name = f"contents/{re.sub(r'[^a-z]+', '-', title.lower())}"
-        relinked, linked = _relinked(f"# {title}\n{body}", CONTENTS, name, book)
+        relinked, linked = _relinked(f"# {title}\n\n{body.strip()}\n", CONTENTS, name, book)
         below = [place(path, book.root) for path in dict.fromkeys(linked)]
-        book.add(name, CONTENTS, f"{relinked}\n{_toctree(dict.fromkeys(below, ''))}")
+        book.add(name, CONTENTS, f"{relinked}{_toctree(dict.fromkeys(below, ''))}")
         entries.append(name)
     extra = {place(path, book.root): name for path, name in EXTRA.items()}
     known = {name: title for name, title in extra.items() if name in book.pages}

@@ -51,7 +51,7 @@ def build(sphinx: Path, out: Path) -> list[str]:
     gathered = book.gather(ROOT)
     gallery.add(gathered, gallery.draw())
     gathered.add("live", SELF, _live())
-    gathered.add("api/index", SELF, _interfaces())
+    gathered.add("api/index", SELF, _interfaces(crates))
     gathered.add(f"{RUST}/index", SELF, _rust(crates))
     made = {
         "gallery": "Gallery of figures",
@@ -131,39 +131,45 @@ def _live() -> str:
     return f"{start}\n\n{more}\n\n[The guide](guide/page.md) tells what it can do.\n"
 
 
-def _interfaces() -> str:
+def _interfaces(crates: dict[str, tuple[str, str]]) -> str:
     """The page of the interfaces."""
-    lines = [
-        "# Interfaces of Python and Rust",
-        "## Python",
-        (
-            "Pages of every public name, made of the docstrings. The [guide](../guide/python.md) "
-            "tells how they are used together."
-        ),
-        "\n".join(
-            f'* <a href="python/{name.replace(".", "/")}.html"><code>{name}</code></a>: {about}'
-            for name, about in api.abouts().items()
-        ),
-        "## Rust",
-        (
-            "[Pages of every crate](rust/index.md), made of the comments in the code. "
-            "[Architecture](../internals/architecture.md) tells how they stand on each other."
-        ),
-    ]
-    return "\n\n".join([*lines, ""])
+    modules = (
+        f'* <a href="python/{name.replace(".", "/")}.html"><code>{name}</code></a>: {about}'
+        for name, about in api.abouts().items()
+    )
+    return "\n\n".join(
+        [
+            "# Interfaces of Python and Rust",
+            "## Python",
+            (
+                "Pages of every public name, made of the docstrings. The "
+                "[guide](../guide/python.md) tells how they are used together."
+            ),
+            "\n".join(modules),
+            "## Rust",
+            (
+                "Pages of every crate, made of the comments in the code. "
+                "[Architecture](../internals/architecture.md) tells how they stand on each other."
+            ),
+            _table(crates, "rust/"),
+            "",
+        ]
+    )
 
 
 def _rust(crates: dict[str, tuple[str, str]]) -> str:
     """The index of the pages of the crates."""
-    rows = [
-        f'| <a href="{name}/index.html"><code>{crate}</code></a> | {about} |'
+    start = "[Architecture](../../internals/architecture.md#crates) tells which stands on which."
+    return f"---\norphan: true\n---\n\n# Crates\n\n{start}\n\n{_table(crates, '')}\n"
+
+
+def _table(crates: dict[str, tuple[str, str]], below: str) -> str:
+    """A table of the crates, whose pages are in the folder `below`."""
+    rows = (
+        f'| <a href="{below}{name}/index.html"><code>{crate}</code></a> | {about} |'
         for name, (crate, about) in crates.items()
-    ]
-    start = (
-        "Which crate stands on which is in [architecture](../../internals/architecture.md#crates)."
     )
-    table = "\n".join(["| crate | contents |", "|---|---|", *rows])
-    return f"---\norphan: true\n---\n\n# Crates\n\n{start}\n\n{table}\n"
+    return "\n".join(["| crate | contents |", "|---|---|", *rows])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import incast
 from book import Book, SiteError, place
 from incast.figures import gallery
 from incast.figures.catalogue import ABOUT
-from incast.results.records import Records
 
 FOLDER = "gallery"
 
@@ -23,11 +22,10 @@ class Shown:
     seeds: tuple[int, ...] = (1,)
     traces: tuple[str, ...] = ()
 
-    def results(self) -> Records:
+    def results(self) -> incast.Results:
         """Runs them."""
         scenario = incast.load(self.scenario).with_set(*self.set)
-        several = incast.run(scenario, self.schemes, seed=self.seeds, traces=self.traces)
-        return Records(tuple(several))
+        return incast.run(scenario, self.schemes, seed=self.seeds, traces=self.traces)
 
     @property
     def command(self) -> str:
@@ -83,10 +81,7 @@ def add(book: Book, drawn: dict[str, tuple[Shown, bytes]]) -> None:
     """Adds the page of the gallery with its figures."""
     blocks = [
         "# Gallery of figures",
-        (
-            "Click a figure to see it whole. [Figures for papers](how-to/figures.md) tells how to "
-            "set width, fonts and labels."
-        ),
+        "[Figures for papers](how-to/figures.md) tells how to set width, fonts and labels.",
         "## Figures of results",
         (
             "`incast plot` draws these of any results that have the tables; `incast plot --list` "
@@ -102,7 +97,7 @@ def add(book: Book, drawn: dict[str, tuple[Shown, bytes]]) -> None:
         blocks += [
             f"### {name}",
             about,
-            _linked(f"{FOLDER}/{name}.png", f"{name}: {ABOUT[name]}"),
+            f"![{name}: {ABOUT[name]}]({FOLDER}/{name}.png)",
             f"```sh\n{shown.command}\n{plot}\n```",
         ]
     blocks.append("## Pictures of the pages")
@@ -113,12 +108,7 @@ def add(book: Book, drawn: dict[str, tuple[Shown, bytes]]) -> None:
         )
         blocks += [
             f"### {basename(picture)}",
-            _linked(to, next(iter(pages.values()))),
+            f"![{next(iter(pages.values()))}]({to})",
             f"In {uses}: {next(iter(pages.values()))}.",
         ]
     book.add("gallery", "packaging/site/gallery.py", "\n\n".join([*blocks, ""]))
-
-
-def _linked(picture: str, about: str) -> str:
-    """A picture that leads to itself, alone on a page."""
-    return f"[![{about}]({picture})]({picture})"
