@@ -6,7 +6,6 @@ The sources that Sphinx reads are gathered in target/site. The last step checks 
 """
 
 import argparse
-import json
 import shutil
 import subprocess
 import sys
@@ -16,10 +15,10 @@ import api
 import book
 import gallery
 import links
+import rustdoc
 
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / "target/site"
-RUSTDOC = ROOT / "target/doc"
 PAGE = ROOT / "python/incast/page/index.html"
 RUST = "api/rust"
 PYTHON = "api/python"
@@ -47,12 +46,12 @@ def main() -> None:
 
 def build(sphinx: Path, out: Path) -> list[str]:
     """Builds the site; returns what is wrong with its links."""
-    crates = crates_of(ROOT)
+    crates = rustdoc.Crates.of(ROOT)
     gathered = book.gather(ROOT)
     gallery.add(gathered, gallery.draw())
     gathered.add("live", SELF, _live())
     gathered.add("api/index", SELF, _interfaces(crates))
-    gathered.add(f"{RUST}/index", SELF, _rust(crates))
+    gathered.add(f"{RUST}/index", SELF, crates.page())
     made = {
         "gallery": "Gallery of figures",
         "live": "The simulator, live",
@@ -62,9 +61,10 @@ def build(sphinx: Path, out: Path) -> list[str]:
     book.write(gathered, WORK / "source")
     _sphinx(sphinx, out, {f"{name}.html" for name in gathered.pages})
     api.write(out / PYTHON, "../../index.html")
-    _copy_rust(out / RUST, crates)
+    crates.copy(out / RUST)
+    shutil.rmtree(out / "page", ignore_errors=True)
     if PAGE.is_file():
-        (out / "page").mkdir(exist_ok=True)
+        (out / "page").mkdir()
         shutil.copyfile(PAGE, out / "page/index.html")
     sources = {f"{name}.html": source for name, source in gathered.pages.items()}
     return links.faults(out, sources, unchecked=(f"{RUST}/", "page/"))
@@ -83,41 +83,6 @@ def _sphinx(program: Path, out: Path, pages: set[str]) -> None:
             old.unlink()
 
 
-def crates_of(root: Path) -> dict[str, tuple[str, str]]:
-    """The libraries of the workspace by the name of their documentation: crate and description."""
-    command = ["cargo", "metadata", "--no-deps", "--locked", "--format-version", "1"]
-    done = subprocess.run(command, cwd=root, check=True, capture_output=True)  # noqa: S603
-    found = {
-        target["name"].replace("-", "_"): (package["name"], package["description"])
-        for package in json.loads(done.stdout)["packages"]
-        for target in package["targets"]
-        if target["doc"] and {"lib", "rlib", "cdylib", "staticlib"} & {*target["kind"]}
-    }
-    return dict(sorted(found.items(), key=lambda item: item[1]))
-
-
-def _copy_rust(into: Path, crates: dict[str, tuple[str, str]]) -> None:
-    """Copies the pages of the crates, without those of other crates that are there by chance.
-
-    Raises:
-        SiteError: There are none.
-    """
-    if missing := [name for name in crates if not (RUSTDOC / name / "index.html").is_file()]:
-        raise book.SiteError(
-            f"{RUSTDOC / missing[0]}: not there; `cargo doc --workspace --no-deps` makes it"
-        )
-
-    def others(folder: str, names: list[str]) -> list[str]:
-        inside = Path(folder)
-        if inside == RUSTDOC:
-            return [
-                one for one in names if one not in crates and (inside / one / "all.html").exists()
-            ]
-        return [one for one in names if one not in crates] if inside == RUSTDOC / "src" else []
-
-    shutil.copytree(RUSTDOC, into, ignore=others, dirs_exist_ok=True)
-
-
 def _live() -> str:
     """The page that leads to the simulator, where that is built."""
     start = "# The simulator, live\n\nMove a slider, watch the queue: it runs in the browser."
@@ -131,7 +96,7 @@ def _live() -> str:
     return f"{start}\n\n{more}\n\n[The guide](guide/page.md) tells what it can do.\n"
 
 
-def _interfaces(crates: dict[str, tuple[str, str]]) -> str:
+def _interfaces(crates: rustdoc.Crates) -> str:
     """The page of the interfaces."""
     modules = (
         f'* <a href="python/{name.replace(".", "/")}.html"><code>{name}</code></a>: {about}'
@@ -151,25 +116,10 @@ def _interfaces(crates: dict[str, tuple[str, str]]) -> str:
                 "Pages of every crate, made of the comments in the code. "
                 "[Architecture](../internals/architecture.md) tells how they stand on each other."
             ),
-            _table(crates, "rust/"),
+            crates.table("rust/"),
             "",
         ]
     )
-
-
-def _rust(crates: dict[str, tuple[str, str]]) -> str:
-    """The index of the pages of the crates."""
-    start = "[Architecture](../../internals/architecture.md#crates) tells which stands on which."
-    return f"---\norphan: true\n---\n\n# Crates\n\n{start}\n\n{_table(crates, '')}\n"
-
-
-def _table(crates: dict[str, tuple[str, str]], below: str) -> str:
-    """A table of the crates, whose pages are in the folder `below`."""
-    rows = (
-        f'| <a href="{below}{name}/index.html"><code>{crate}</code></a> | {about} |'
-        for name, (crate, about) in crates.items()
-    )
-    return "\n".join(["| crate | contents |", "|---|---|", *rows])
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def faults(site: Path, sources: dict[str, str], unchecked: tuple[str, ...] = ())
     Args:
         site: The directory of the site.
         sources: The file of the project that a page was made of, by the path of the page.
-        unchecked: Folders whose own links others have checked. Links into them are checked.
+        unchecked: Folders of pages that others have made and checked. Links into them are checked.
     """
 
     @cache
@@ -75,7 +75,7 @@ def faults(site: Path, sources: dict[str, str], unchecked: tuple[str, ...] = ())
     found = []
     for file in sorted(site.rglob("*.html")):
         path = file.relative_to(site).as_posix()
-        if path.startswith(unchecked):
+        if path.startswith(unchecked) and path not in sources:
             continue
         source = sources.get(path, path)
         for link, loaded in dict.fromkeys(page(path).links):

@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "packaging/site"))
 import book  # noqa: E402 - the scripts of the site are no package
 import gallery  # noqa: E402
 import links  # noqa: E402
+import rustdoc  # noqa: E402
 
 NOTEBOOK = {
     "cells": [
@@ -114,7 +115,7 @@ def test_the_navigation_is_that_of_the_contents(project: Path) -> None:
     section = text(gathered, "contents/how-tos")
     assert section.startswith("# How-tos\n\n* [A](../guide/a.md), [again](../guide/a.md#x)")
     assert section.endswith("```{toctree}\n:hidden:\n\n/guide/a\n/learn/n\n```\n")
-    trees = re.findall(r"(?<=\n\n)[^:`]+(?=\n```)", text(gathered, "index"))
+    trees = re.findall(r":caption: .*\n\n([^`]+)\n```", text(gathered, "index"))
     assert trees == [
         "/contents/how-tos\n/contents/why",
         "Gallery </gallery>",
@@ -165,6 +166,23 @@ def test_the_project_has_a_site() -> None:
     assert own - {"contents"} <= named | {"index"}, "a page is in no section of docs/README.md"
     assert {"files/papers/timely/index", "files/scenarios/index", "contributing"} <= named
     assert "algorithms/timely" in named
+
+
+def test_crates_have_their_own_pages_alone(tmp_path: Path) -> None:
+    made = ("own/all.html", "own/index.html", "src/own/x.html", "static.files/x.css", "crates.js")
+    for name in (*made, "other/all.html", "src/other/x.html"):
+        (tmp_path / "doc" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "doc" / name).write_text("")
+    crates = rustdoc.Crates(tmp_path / "doc", {"own": ("o-wn", "A crate")})
+    crates.copy(tmp_path / "site")
+    copied = [one for one in (tmp_path / "site").rglob("*") if one.is_file()]
+    assert {one.relative_to(tmp_path / "site").as_posix() for one in copied} == {*made}
+    assert '| <a href="rust/own/index.html"><code>o-wn</code></a> | A crate |' in crates.table(
+        "rust/"
+    )
+    (tmp_path / "doc/own/index.html").unlink()
+    with pytest.raises(book.SiteError, match=r"doc/own: not there; `cargo doc .*` makes it"):
+        crates.copy(tmp_path / "site")
 
 
 SITE = {
