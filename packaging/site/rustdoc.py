@@ -58,9 +58,7 @@ class Crates:
 
     def page(self) -> str:
         """The index of the pages."""
-        start = (
-            "[Architecture](../../internals/architecture.md#crates) tells which stands on which."
-        )
+        start = "[Architecture](../../internals/architecture.md#crates) tells how they depend."
         return f"---\norphan: true\n---\n\n# Crates\n\n{start}\n\n{self.table()}\n"
 
     def table(self, below: str = "") -> str:

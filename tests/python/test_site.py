@@ -22,7 +22,7 @@ import rustdoc  # noqa: E402
 
 NOTEBOOK = {
     "cells": [
-        {"cell_type": "markdown", "source": ["# A notebook\n", "\n", "[a](../guide/a.md)"]},
+        {"cell_type": "markdown", "source": ["# A notebook\n", "\n", "[a](../guide/A.md)"]},
         {
             "cell_type": "code",
             "source": "draw()",
@@ -35,11 +35,11 @@ PROJECT = {
     "[its\nlaw](LAW)\n",
     "LAW": "one line\n```\nof two\n",
     "CHANGELOG.md": "# Changes\n",
-    "docs/README.md": "# Book\n\n[Front](../README.md)\n\n## How-tos\n\n* [A](guide/a.md), [again]"
-    "(guide/a.md#x)\n* [N](learn/n.ipynb)\n\n## Why\n\n[B](guide/b.md)\n",
-    "docs/guide/a.md": "# A\n\n[`code`](../../src/x.rs) and `[kept](x.md)`\n\n```md\n[kept](y.md)\n"
-    "```\n\n[b](b.md#c), [here](#a), [web](https://example.org), [sources](../../src)\n",
-    "docs/guide/b.md": "# B\n\n## C\n\n[experiments](../../papers/one)\n",
+    "docs/README.md": "# Book\n\n[Front](../README.md)\n\n## How-tos\n\n* [A](guide/A.md), [again]"
+    "(guide/A.md#x)\n* [N](learn/n.ipynb)\n\n## Why\n\n[B](guide/B.md)\n",
+    "docs/guide/A.md": "# A\n\n[`code`](../../src/x.rs) and `[kept](x.md)`\n\n```md\n[kept](y.md)\n"
+    "```\n\n[b](B.md#c), [here](#a), [web](https://example.org), [sources](../../src)\n",
+    "docs/guide/B.md": "# B\n\n## C\n\n[experiments](../../papers/one)\n",
     "docs/learn/n.ipynb": json.dumps(NOTEBOOK),
     "docs/images/p.svg": "<svg/>",
     "papers/one/e.toml": 'title = "An experiment"\n',
@@ -65,21 +65,21 @@ def test_links_lead_to_pages_of_the_site(project: Path) -> None:
     gathered = book.gather(project)
     front = text(gathered, "index")
     assert "](images/p.svg), [the book](contents.md), [its\nlaw](files/LAW.md)" in front
-    page = text(gathered, "guide/a")
+    page = text(gathered, "guide/A")
     assert "[`code`](../files/src/x.rs.md)" in page
     assert "`[kept](x.md)`" in page
     assert "\n[kept](y.md)\n" in page
-    assert "[b](b.md#c), [here](#a), [web](https://example.org)" in page
+    assert "[b](B.md#c), [here](#a), [web](https://example.org)" in page
     assert "[sources](../files/src/index.md)" in page
-    assert text(gathered, "contents").endswith("[B](guide/b.md)\n")
+    assert text(gathered, "contents").endswith("[B](guide/B.md)\n")
     assert gathered.files["images/p.svg"] == b"<svg/>"
     assert gathered.pages["files/src/x.rs"] == "src/x.rs"
 
 
 def test_a_link_to_nowhere_is_one_sentence(project: Path) -> None:
-    (project / "docs/guide/b.md").write_text("# B\n\n[gone](../../gone.rs)\n")
+    (project / "docs/guide/B.md").write_text("# B\n\n[gone](../../gone.rs)\n")
     said = (
-        "docs/guide/b.md: the link ../../gone.rs leads to no file of the project; mend or remove it"
+        "docs/guide/B.md: the link ../../gone.rs leads to no file of the project; mend or remove it"
     )
     with pytest.raises(book.SiteError, match=f"^{re.escape(said)}$"):
         book.gather(project)
@@ -103,7 +103,7 @@ def test_folders_are_listed_with_titles_and_without_binaries(project: Path) -> N
 def test_a_notebook_shows_what_it_has(project: Path) -> None:
     gathered = book.gather(project)
     assert text(gathered, "learn/n").startswith(
-        "# A notebook\n\n[a](../guide/a.md)\n\n```python\ndraw()\n```\n\n```text\nsaid\n```\n\n"
+        "# A notebook\n\n[a](../guide/A.md)\n\n```python\ndraw()\n```\n\n```text\nsaid\n```\n\n"
         "![What the cell above draws](n-1.png)"
     )
     assert gathered.files["learn/n-1.png"].startswith(b"\x89PNG")
@@ -113,8 +113,8 @@ def test_the_navigation_is_that_of_the_contents(project: Path) -> None:
     gathered = book.gather(project)
     book.navigation(gathered, {"gallery": "Gallery"})
     section = text(gathered, "contents/how-tos")
-    assert section.startswith("# How-tos\n\n* [A](../guide/a.md), [again](../guide/a.md#x)")
-    assert section.endswith("```{toctree}\n:hidden:\n\n/guide/a\n/learn/n\n```\n")
+    assert section.startswith("# How-tos\n\n* [A](../guide/A.md), [again](../guide/A.md#x)")
+    assert section.endswith("```{toctree}\n:hidden:\n\n/guide/A\n/learn/n\n```\n")
     trees = re.findall(r":caption: .*\n\n([^`]+)\n```", text(gathered, "index"))
     assert trees == [
         "/contents/how-tos\n/contents/why",
@@ -126,12 +126,12 @@ def test_the_navigation_is_that_of_the_contents(project: Path) -> None:
 def test_what_has_not_changed_is_not_written_again(project: Path, tmp_path: Path) -> None:
     gathered, into = book.gather(project), tmp_path / "source"
     book.write(gathered, into)
-    before = (into / "guide/a.md").stat().st_mtime_ns
+    before = (into / "guide/A.md").stat().st_mtime_ns
     (into / "stale.md").write_text("# Gone\n")
-    (into / "guide/b.md").write_text("# Another\n")
+    (into / "guide/B.md").write_text("# Another\n")
     book.write(gathered, into)
-    assert (into / "guide/a.md").stat().st_mtime_ns == before
-    assert (into / "guide/b.md").read_bytes() == gathered.files["guide/b.md"]
+    assert (into / "guide/A.md").stat().st_mtime_ns == before
+    assert (into / "guide/B.md").read_bytes() == gathered.files["guide/B.md"]
     assert not (into / "stale.md").exists()
 
 
@@ -203,7 +203,7 @@ SITE = {
             "a/b.html",
             '<a href="c.html">c</a>',
             (
-                "docs/b.md: the link c.html leads to a/c.html, which is not there; name a file "
+                "docs/B.md: the link c.html leads to a/c.html, which is not there; name a file "
                 "that is, or remove the link"
             ),
         ),
@@ -242,7 +242,7 @@ def test_a_fault_of_the_site_is_one_sentence(
         said = (
             f"{path}: a reader's browser would load {said} from another host; put it into the site"
         )
-    assert links.faults(tmp_path, {"a/b.html": "docs/b.md"}) == [said]
+    assert links.faults(tmp_path, {"a/b.html": "docs/B.md"}) == [said]
 
 
 def test_links_of_others_are_theirs_and_links_to_them_are_ours(tmp_path: Path) -> None:
@@ -250,5 +250,6 @@ def test_links_of_others_are_theirs_and_links_to_them_are_ours(tmp_path: Path) -
     (tmp_path / "api/x.html").write_text('<a href="gone.html" id="here">x</a>')
     (tmp_path / "index.html").write_text('<a href="api/x.html#here">x</a>')
     assert links.faults(tmp_path, {}, unchecked=("api/",)) == []
+    assert len(links.faults(tmp_path, {"api/x.html": "x.rs"}, unchecked=("api/",))) == 1
     (tmp_path / "index.html").write_text('<a href="api/x.html#there">x</a>')
     assert len(links.faults(tmp_path, {}, unchecked=("api/",))) == 1
