@@ -15,6 +15,7 @@ highlight_language = "text"
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_favicon = "static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False

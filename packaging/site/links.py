@@ -72,7 +72,7 @@ def faults(site: Path, sources: dict[str, str], unchecked: tuple[str, ...] = ())
         read.feed((site / path).read_text(encoding="utf-8"))
         return read
 
-    found = []
+    found: dict[str, list[str]] = {}  # by what is wrong: the navigation has its links on all pages
     for file in sorted(site.rglob("*.html")):
         path = file.relative_to(site).as_posix()
         if path.startswith(unchecked) and path not in sources:
@@ -81,15 +81,18 @@ def faults(site: Path, sources: dict[str, str], unchecked: tuple[str, ...] = ())
         for link, loaded in dict.fromkeys(page(path).links):
             if _REMOTE.match(link):
                 if loaded and not link.startswith("data:"):
-                    found.append(_asks(source, link))
-                continue
-            if why := _leads_nowhere(site, path, link, page):
-                found.append(f"{source}: the link {link} {why}")
+                    found.setdefault(link, []).append(_asks(source, link))
+            elif why := _leads_nowhere(site, path, link, page):
+                found.setdefault(why, []).append(f"{source}: the link {link} {why}")
     for file in sorted(site.rglob("*.css")):
         path = file.relative_to(site).as_posix()
         said = _IN_STYLE.findall(file.read_text(encoding="utf-8"))
-        found += [_asks(path, link) for link in dict.fromkeys(said)]
-    return found
+        for link in said:
+            found.setdefault(link, []).append(_asks(path, link))
+    return [
+        f"{first}; as on {len(others)} more pages" if others else first
+        for first, *others in found.values()
+    ]
 
 
 def _asks(source: str, link: str) -> str:

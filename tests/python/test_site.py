@@ -142,8 +142,8 @@ def test_the_gallery_has_figures_with_commands_and_pictures_with_pages(project: 
     page = text(gathered, "gallery")
     assert "![rtt-cdf: distribution of RTT samples" in page
     assert (
-        "incast run incast --cc timely --seed 1 --seed 2 --set run.duration=1ms --out "
-        "results/incast\nincast plot results/incast/seed-* --figure rtt-cdf\n" in page
+        "incast run incast --cc timely --seed 1 --seed 2 --set run.duration=1ms \\\n    "
+        "--out results/incast\nincast plot results/incast/seed-* --figure rtt-cdf\n" in page
     )
     assert "![All of it](images/p.svg)\n\nIn [It](index.md): All of it." in page
     assert gathered.files["gallery/rtt-cdf.png"] == b"png"
@@ -243,6 +243,14 @@ def test_a_fault_of_the_site_is_one_sentence(
             f"{path}: a reader's browser would load {said} from another host; put it into the site"
         )
     assert links.faults(tmp_path, {"a/b.html": "docs/B.md"}) == [said]
+
+
+def test_a_fault_of_many_pages_is_told_once(tmp_path: Path) -> None:
+    for name in ("a.html", "b.html", "c.html"):
+        (tmp_path / name).write_text('<a href="gone.html">x</a>')
+    (fault,) = links.faults(tmp_path, {})
+    assert fault.startswith("a.html: the link gone.html leads to gone.html, which is not there")
+    assert fault.endswith("; as on 2 more pages")
 
 
 def test_links_of_others_are_theirs_and_links_to_them_are_ours(tmp_path: Path) -> None:
