@@ -1,7 +1,6 @@
 """The gallery of the site: the figures of `incast plot`, and the pictures of the pages."""
 
 import io
-import textwrap
 from dataclasses import dataclass
 from posixpath import basename
 
@@ -36,13 +35,18 @@ class Shown:
         parts += [f"--seed {seed}" for seed in self.seeds if self.seeds != (1,)]
         parts += [f"--trace {trace}" for trace in self.traces]
         parts += [f"--set {value}" for value in self.set]
-        return _in_lines(" ".join([*parts, f"--out results/{self.scenario}"]))
+        return _in_lines([*parts, f"--out results/{self.scenario}"])
 
 
-def _in_lines(command: str) -> str:
-    """A command in lines that a page has room for."""
-    lines = textwrap.wrap(command, 84, break_long_words=False, break_on_hyphens=False)
-    return " \\\n    ".join(lines)
+def _in_lines(parts: list[str]) -> str:
+    """A command in lines that a page has room for, an option and its value in one."""
+    lines = parts[:1]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) < 80:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(f"    {part}")
+    return " \\\n".join(lines)
 
 
 # A figure is of the first of these that has what it draws.
