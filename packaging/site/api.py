@@ -17,7 +17,7 @@ from pdoc import doc, render
 
 PAGES = ("incast", "incast.learning")
 CORE = "incast._core"
-TEMPLATES = Path(__file__).parent / "pdoc"
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def modules() -> dict[str, doc.Module]:
