@@ -11,6 +11,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Stamps are touched when a step has succeeded, so that `make setup` with nothing to do runs nothing.
 TOOLS     := $(VENV)/.stamp-tools
 EXTENSION := $(VENV)/.stamp-extension
+SITE      := $(VENV)/.stamp-site
 RUST      := Cargo.toml Cargo.lock $(shell find crates -path crates/kernel -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 # Modules that a macro names, which cargo fmt does not find.
@@ -137,8 +138,9 @@ bench: setup  ## packet-hops per second, instructions and memory of whole runs, 
 bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair: downloads ns-3, takes two minutes
 	$(BIN)/python bench/ns3/compare.py --into target/ns3
 
-docs: setup  ## the pages of the Python interface, made of its docstrings, in target/docs/api
-	$(BIN)/python packaging/site/api.py --out target/docs/api
+docs: setup $(SITE)  ## the documentation site, in target/docs: the book, figures, interfaces, search, and the page if it is built
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
+	$(BIN)/python packaging/site/build.py --sphinx $(VENV)/site/bin/sphinx-build --out target/docs
 
 fmt: $(TOOLS)  ## format Rust and Python in place
 	cargo fmt --all -- $(LISTED)
@@ -150,10 +152,12 @@ fmt: $(TOOLS)  ## format Rust and Python in place
 	$(BIN)/ruff format
 
 # Universal: one file for Python 3.10 to 3.14. What `incast` needs comes from pyproject.toml, tools from dev.in.
-lock: $(TOOLS)  ## renew requirements/dev.lock
+lock: $(TOOLS)  ## renew requirements/dev.lock and requirements/docs.lock
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.10 --extra cluster --extra fluid --extra learn --extra reproduce --extra tune \
 		--custom-compile-command 'make lock' \
 		--output-file requirements/dev.lock pyproject.toml requirements/dev.in
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.10 \
+		--custom-compile-command 'make lock' --output-file requirements/docs.lock requirements/docs.in
 
 clean:  ## remove everything that was made, results included
 	rm -rf $(VENV) target crates/kernel/target results .pytest_cache .mypy_cache .ruff_cache
@@ -169,6 +173,12 @@ $(TOOLS): requirements/dev.lock
 	sed -n '/^uv==/,/[^\\]$$/p' $< > $(VENV)/uv.txt
 	$(INSTALL) $(VENV)/uv.txt
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r $< || $(INSTALL) $<
+	@touch $@
+
+# What the site takes is in an environment of its own, which `make docs` alone makes: it needs other versions.
+$(SITE): requirements/docs.lock $(TOOLS)
+	$(BIN)/python -m venv --clear $(VENV)/site
+	VIRTUAL_ENV=$(CURDIR)/$(VENV)/site $(BIN)/uv pip install --quiet --require-hashes -r $< || $(VENV)/site/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
 	@touch $@
 
 # The dependencies are all there by now: maturin's pip has nothing to fetch, nor to say.

@@ -1,4 +1,4 @@
-//! What is fuzzed: each function reads any bytes, and panics where a reader breaks a promise.
+//! Targets of the fuzzer: a function reads any bytes, and panics where a reader breaks a promise.
 //!
 //! The programs in `fuzz_targets` call them with what coverage leads to, and the test `corpus` of `incast-sim`
 //! with the inputs that are kept in `corpus`.
@@ -75,7 +75,7 @@ fn misplaced(text: &str, error: &ScenarioError) {
     assert!(place.column >= 1 && place.column <= line.chars().count() + 1, "{error}");
 }
 
-/// What was read, if it was.
+/// The value that was read, if it was.
 #[track_caller]
 fn read<T>(result: Result<T, ForeignError>) -> Option<T> {
     result.map_err(sentence).ok()

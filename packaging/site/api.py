@@ -1,6 +1,6 @@
 """The pages of the Python interface, which pdoc makes of the docstrings of the public names.
 
-    python packaging/site/api.py --out target/docs/api
+    python packaging/site/api.py --out target/docs/api/python
 
 `incast` and `incast.learning` have a page each, with what their `__all__` names. Pages load nothing
 from elsewhere: a browser without a network shows them in full.
@@ -17,6 +17,7 @@ from pdoc import doc, render
 
 PAGES = ("incast", "incast.learning")
 CORE = "incast._core"
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def modules() -> dict[str, doc.Module]:
@@ -39,6 +40,12 @@ def modules() -> dict[str, doc.Module]:
     return found
 
 
+def abouts() -> dict[str, str]:
+    """The first sentence of each documented module, by name."""
+    told = {name: inspect.getdoc(importlib.import_module(name)) or "" for name in PAGES}
+    return {name: " ".join(text.partition("\n\n")[0].split()) for name, text in told.items()}
+
+
 def documented(module: doc.Module) -> Iterator[doc.Doc[object]]:
     """The public names of a module, and the public members of its classes."""
     for member in module.members.values():
@@ -47,9 +54,15 @@ def documented(module: doc.Module) -> Iterator[doc.Doc[object]]:
             yield from (one for one in member.own_members if not one.name.startswith("_"))
 
 
-def write(out: Path) -> list[Path]:
-    """Writes the pages, their index and the index of their search; returns the files."""
-    render.configure(docformat="google", footer_text="incast", show_source=True)
+def write(out: Path, home: str = "") -> list[Path]:
+    """Writes the pages, their index and the index of their search; returns the files.
+
+    `home` is a page that theirs lead to, as seen from `out`.
+    """
+    render.configure(
+        docformat="google", footer_text="incast", show_source=True, template_directory=TEMPLATES
+    )
+    render.env.globals["home"] = home
     found = modules()
     pages = {f"{name.replace('.', '/')}.html": one for name, one in found.items()}
     texts = {path: render.html_module(one, found) for path, one in pages.items()}

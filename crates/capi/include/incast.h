@@ -83,7 +83,7 @@ typedef struct {
   bool only_connects;
   // The algorithm of what is sent from here, such as `swift`; NULL for `timely:auto`.
   const char *algorithm;
-  // Its settings, such as `t_low=100us`, with spaces between them; NULL for none.
+  // The algorithm's settings, such as `t_low=100us`, with spaces between them; NULL for none.
   const char *settings;
   // The most that a connection sends, the rate of the NIC; NULL for `40Gbps`.
   const char *line_rate;

@@ -39,7 +39,7 @@ pub(crate) fn free<T>(what: Option<T>) {
     }
 }
 
-/// What a pointer points to.
+/// The target of a pointer.
 ///
 /// # Safety
 ///

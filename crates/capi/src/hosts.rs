@@ -32,7 +32,7 @@ pub struct Options {
     pub only_connects: bool,
     /// The algorithm of what is sent from here, such as `swift`; NULL for `timely:auto`.
     pub algorithm: *const c_char,
-    /// Its settings, such as `t_low=100us`, with spaces between them; NULL for none.
+    /// The algorithm's settings, such as `t_low=100us`, with spaces between them; NULL for none.
     pub settings: *const c_char,
     /// The most that a connection sends, the rate of the NIC; NULL for `40Gbps`.
     pub line_rate: *const c_char,

@@ -78,8 +78,8 @@ impl Action {
         }
     }
 
-    /// What is sent after an action. A rate is at least a thousandth of the NIC's, and at most that;
-    /// a window at least a packet, and at most a gigabyte.
+    /// The rate or window after an action. A rate is at least a thousandth of the NIC's, and at
+    /// most that; a window at least a packet, and at most a gigabyte.
     pub(crate) fn next(self, before: Sending, action: f32, line_rate: Rate, mss: Bytes) -> Sending {
         let (low, high) = self.bounds();
         let action = f64::from(action.clamp(low, high));

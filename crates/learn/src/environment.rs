@@ -78,7 +78,7 @@ pub enum LearnError {
         /// The name of its traffic.
         traffic: String,
     },
-    /// The same flow was named twice.
+    /// A flow was named twice.
     #[error("flow {0} is named twice; name it once")]
     Twice(usize),
     /// The run is shorter than an interval.

@@ -40,8 +40,8 @@ macro_rules! export_algorithm {
     };
 }
 
-/// What `work` returns; `panicked` where it panics. C cannot unwind: a panic that left a function
-/// of the table would end the process.
+/// The value that `work` returns; `panicked` where it panics. C cannot unwind: a panic that left a
+/// function of the table would end the process.
 fn caught<T>(panicked: T, work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         // Its drop may panic as well.

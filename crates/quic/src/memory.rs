@@ -13,7 +13,7 @@ use quinn_proto::{
 
 use crate::plain::Plain;
 
-/// One end: an endpoint of quinn and its connection.
+/// An end: an endpoint of quinn and its connection.
 pub(crate) struct End {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,

@@ -91,7 +91,7 @@ pub struct Control<C> {
     start: Instant,
     /// The time of the last event.
     now: Time,
-    /// What was sent, by time. Datagrams of one instant are one burst.
+    /// Bursts that were sent, by time. Datagrams of one instant are one burst.
     bursts: VecDeque<Transmission>,
     /// The datagrams that the ACK at hand acknowledges.
     batch: Option<Batch>,

@@ -10,9 +10,9 @@ use crate::packet::DueBy;
 /// A message as it is posted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posted {
-    /// Its size, or [`ENDLESS`].
+    /// The size, or [`ENDLESS`].
     pub(crate) bytes: u64,
-    /// Its deadline.
+    /// The deadline.
     pub(crate) deadline: Option<Time>,
     /// The bytes that it asks the peer for; zero for none.
     pub(crate) read: u64,

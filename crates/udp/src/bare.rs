@@ -39,7 +39,7 @@ pub struct Echo {
     host: IpAddr,
     waiting: Waiting,
     out: SendBatch,
-    /// What a stream has brought.
+    /// Bytes that a stream has brought.
     taken: Taken,
 }
 

@@ -84,7 +84,7 @@ impl Drop for Cables {
     }
 }
 
-/// One way of a cable.
+/// A direction of a cable.
 struct Way {
     from: OwnedFd,
     /// The number of the way back, whose socket sends.

@@ -96,7 +96,7 @@ impl Plan {
     }
 }
 
-/// What has arrived on a connection.
+/// Counts of the bytes that have arrived on a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrived {
     /// The bytes in the time that is measured.
@@ -193,7 +193,7 @@ pub enum Failed {
 /// The time within which all connections have to be open.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the threads of a test bed share.
+/// State that the threads of a test bed share.
 struct Shared<'a> {
     plan: &'a Plan,
     features: Features,

@@ -38,7 +38,7 @@ impl Ask {
         body.into()
     }
 
-    /// What a body asks for; [`None`] if it is no call of a load.
+    /// The request in a body; [`None`] if it is no call of a load.
     pub fn of(body: &[u8]) -> Option<Self> {
         let [m0, m1, m2, m3, a, b, c, d] = *body.first_chunk::<ASK_BYTES>()?;
         let reply = u32::from_be_bytes([a, b, c, d]);

@@ -33,7 +33,7 @@ class Page:
 
     @cached_property
     def title(self) -> str:
-        """Its heading."""
+        """The heading of the page."""
         return self.text.partition("\n")[0].lstrip("# ").strip()
 
 

@@ -201,7 +201,7 @@ class _Process:
     process: SpawnProcess
     pipe: "connection.Connection[Any, Any]"
     has: deque[tuple[int, Any]] = field(default_factory=deque)
-    """Its tasks and their numbers: the one that it works at, perhaps with one that waits."""
+    """Tasks and their numbers: the one that is worked at, perhaps with one that waits."""
     knows: set[str] = field(default_factory=set)
     """The scenarios that it was sent."""
     since: float = 0.0

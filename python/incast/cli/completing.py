@@ -100,7 +100,7 @@ def figures(incomplete: str) -> list[str]:
 
 
 def traces(incomplete: str) -> list[str]:
-    """What can be recorded event by event."""
+    """Traces: records of a run, event by event."""
     return _of(TRACES, incomplete)
 
 

@@ -1,4 +1,4 @@
-"""What `incast udp` shows while it runs: a table of peers, a progress bar."""
+"""The display of `incast udp` while it runs: a table of peers, a progress bar."""
 
 import sys
 import time

@@ -65,7 +65,7 @@ class Prober:
             self._begun = start(self._probing(self._bed.plan.seconds))
 
     def answers(self) -> Pings:
-        """What was answered, once the time is over.
+        """The answers, once the time is over.
 
         Raises:
             LabError: Nothing was.

@@ -32,7 +32,7 @@ _P: dict[Test, Callable[[Sequence[float]], float | None]] = {
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two that are compared."""
+    """A side of a comparison."""
 
     place: Path
     version: str
@@ -51,7 +51,7 @@ class Change:
     case: str
     metric: str
     first: float
-    """Its mean on the first side, over the seeds of the pairs."""
+    """The mean on the first side, over the seeds of the pairs."""
     second: float
     difference: Spread
     """The second less the first, seed by seed, with the 95 % confidence interval by Student's t."""

@@ -34,7 +34,7 @@ class Case:
     results: tuple[Record, ...]
     """The results, one for each seed."""
     place: int = 0
-    """Its place, where an order is asked for."""
+    """The place of the case, where an order is asked for."""
 
     @property
     def runs(self) -> list[SchemeRun]:
@@ -151,7 +151,7 @@ class Records:
         return [f"{name}: {text}" if many else text for name, texts in found for text in texts]
 
     def of_schemes(self, wanted: Sequence[str] | Mapping[str, str]) -> Self:
-        """The same results, of which figures show these schemes alone, in this order.
+        """These results, of which figures show the named schemes alone, in this order.
 
         `table` and `summary` have all schemes as before.
 
@@ -180,7 +180,7 @@ class Records:
         return replace(self, shown=tuple(pairs))
 
     def of_flows(self, flows: Iterable[int]) -> Self:
-        """The same results, of which the figure `state` shows these flows."""
+        """These results, of which the figure `state` shows the named flows."""
         return replace(self, flows=tuple(dict.fromkeys(flows)))
 
     @property

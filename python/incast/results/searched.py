@@ -32,7 +32,7 @@ class Searched:
     words: tuple[str, ...] = ()
     """The words, or values one by one; empty for a range."""
     value: str = ""
-    """Its value without tuning."""
+    """The value without tuning."""
 
     @property
     def log(self) -> bool:

@@ -61,7 +61,7 @@ class Trial:
     """A setting that was tried, judged by the goals."""
 
     number: int
-    """Its number; 0 is the scheme as it was given."""
+    """The number of the trial; 0 is the scheme as it was given."""
     scheme: str
     """The scheme with the values in brackets, which `--cc` and `incast.run` take."""
     settings: Mapping[str, str]

@@ -24,7 +24,7 @@ _COLUMNS = (
 
 
 class Counts(NamedTuple):
-    """What a file holds."""
+    """Counts of a file of packets."""
 
     packets: int
     interfaces: int

@@ -85,7 +85,7 @@ _IDENTIFICATION = struct.Struct(">HHBBH")
 def _fixed(
     source: int, destination: int, protocol: int, payload: int, ecn: str
 ) -> tuple[bytes, bytes, int]:
-    """What comes before the identification of IPv4, the addresses, and the sum of their words."""
+    """The bytes before the identification of IPv4, the addresses, and the sum of their words."""
     from_, to = address(source).packed, address(destination).packed
     length = _length(protocol, payload) - _ETHERNET
     head = struct.pack(">BBH", 0x45, _ECN[ecn], length)

@@ -21,7 +21,7 @@ _FIRST_THREAD = 1
 
 
 class Counts(NamedTuple):
-    """What a file holds."""
+    """Counts of a timeline."""
 
     events: int
     tracks: int

@@ -34,7 +34,7 @@ words! {
         /// The initial window of other algorithms once per RTT without queues, which is a
         /// millisecond where nobody knows it; at most line rate.
         InitialWindow = "initial-window",
-        /// One packet per millisecond; at most line rate.
+        /// A packet per millisecond; at most line rate.
         Packet = "packet",
     }
 }
@@ -65,7 +65,7 @@ words! {
     pub enum AppLimited {
         /// That of all others.
         Counts = "counts",
-        /// They lower the rate, and do not raise it: a rate that was not used was not tried.
+        /// Such samples lower the rate, and never raise it: a rate not used was not tried.
         Lowers = "lowers",
     }
 }

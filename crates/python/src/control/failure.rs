@@ -1,4 +1,4 @@
-//! What went wrong in algorithms that are written in Python.
+//! Failures of algorithms that are written in Python.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

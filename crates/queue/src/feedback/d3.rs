@@ -79,8 +79,8 @@ impl Sums {
 pub struct D3Law {
     drain: f64,
     sums: Sums,
-    /// The same, summed over all requests of the running window. A flow asks at least once in a
-    /// window, so the true numbers are not greater.
+    /// The sums over all requests of the running window. A flow asks at least once in a window, so
+    /// the true numbers are not greater.
     window: Sums,
     window_ends: Time,
     /// The longest round trip time that a request has told in the running window.

@@ -11,7 +11,7 @@ use crate::memory::{Datagram, End, ends, quiet};
 
 const DELAY: Duration = Duration::from_micros(50);
 const RATE: u64 = 100_000_000;
-/// What the queue holds before it drops.
+/// The queue's room, in time, before it drops.
 const ROOM: Duration = Duration::from_millis(8);
 /// The wait from which on datagrams are marked.
 const MARKED: Duration = Duration::from_millis(1);

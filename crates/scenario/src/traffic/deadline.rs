@@ -14,7 +14,7 @@ use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 /// The deadlines of a traffic's messages or requests, as a scenario writes them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Deadline {
-    /// One law for all messages.
+    /// A law for all messages.
     All(DeadlineLaw),
     /// Laws that each hold for a share of the messages. The others have no deadline.
     Shares(Vec<DeadlineLaw>),
@@ -26,7 +26,7 @@ pub enum Deadline {
 pub struct DeadlineLaw {
     /// The share of the messages that have such a deadline, in a list of laws.
     pub share: Option<f64>,
-    /// The same time for all.
+    /// A time that is the same for all messages.
     #[serde(deserialize_with = "quantity::optional_duration")]
     #[schemars(with = "Option<String>")]
     pub fixed: Option<Span>,

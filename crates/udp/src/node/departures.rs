@@ -75,7 +75,7 @@ impl Departures {
         self.are_known
     }
 
-    /// What has begun in the send of a key, which has left: once.
+    /// The beginnings in the send of a key, which has left: once.
     pub(super) fn left(&mut self, key: u32) -> Begun {
         self.are_known |= key.wrapping_add(1) == self.next;
         let (known, begun) = &mut self.sends[key as usize % REMEMBERED];
@@ -97,7 +97,7 @@ impl Departures {
 pub(super) struct Arrival {
     /// The stamp of the arrival, in nanoseconds of the system's clock.
     pub(super) stamp_ns: Option<u64>,
-    /// The same, on the node's clock.
+    /// The time of the stamp, on the node's clock.
     pub(super) time: Option<Time>,
 }
 

@@ -60,7 +60,7 @@ pub enum Event {
     Opened {
         /// The peer.
         peer: PeerId,
-        /// Its address.
+        /// The address of the peer.
         address: SocketAddr,
     },
     /// A peer calls.
@@ -117,7 +117,7 @@ pub enum Event {
     },
     /// A host was refused that wanted to connect.
     Rejected {
-        /// Its address.
+        /// The address of the peer.
         address: SocketAddr,
         /// The reason.
         why: SecurityError,

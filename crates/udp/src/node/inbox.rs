@@ -15,7 +15,7 @@ pub(super) const BOOKS_BYTES: usize = 128;
 pub(super) enum Untaken {
     /// There is no memory for its message now. Its sender will send it again.
     NoMemory,
-    /// It contradicts what came before, or what the peers have agreed on.
+    /// The piece contradicts what came before, or what the peers have agreed on.
     Wrong,
 }
 

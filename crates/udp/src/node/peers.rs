@@ -70,7 +70,7 @@ impl Statistics {
     }
 }
 
-/// One way of messages to a peer, and one from it.
+/// A way of messages to a peer, and a way from it.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     /// The connection of the transport that sends.

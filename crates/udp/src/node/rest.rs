@@ -14,9 +14,9 @@ const FULL: Duration = Duration::from_micros(50);
 /// The times at which a node is to be looked at again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
-    /// Something is to be done.
+    /// The time at which something is to be done.
     pub(super) at: Instant,
-    /// Its thread is to wake up, to spin until then.
+    /// The time at which the node's thread is to wake up, to spin until then.
     pub(super) wake: Instant,
 }
 

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 /// The most cookies that one handshake takes up.
 const MOST_COOKIES: u8 = 16;
 
-/// What is to be done after a datagram of the handshake.
+/// The next step after a datagram of the handshake.
 #[derive(Debug)]
 pub enum Step {
     /// Nothing: the datagram was not of the handshake, or is old.

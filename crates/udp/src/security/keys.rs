@@ -43,7 +43,7 @@ pub enum KeyError {
     Exposed {
         /// The file.
         path: PathBuf,
-        /// Its permissions.
+        /// The permissions of the file.
         mode: u32,
     },
     /// A line is not a key.

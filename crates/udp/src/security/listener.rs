@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 /// The most connections that are opened in the life of a cookie.
 const MOST_RECENT: usize = 1 << 16;
 
-/// What is to be done with a datagram that belongs to no connection.
+/// The answer to a datagram that belongs to no connection.
 #[derive(Debug)]
 pub enum Answer {
     /// Nothing.
@@ -53,7 +53,7 @@ pub struct Listener {
     is_full: bool,
     /// The welcomes of the life of a cookie, so that a hello that comes again opens nothing anew.
     recent: HashMap<(SocketAddr, ConnectionId), Vec<u8>>,
-    /// The same connections with the times at which they were opened, in order.
+    /// Recent connections with the times at which they were opened, in order.
     order: VecDeque<(Time, (SocketAddr, ConnectionId))>,
 }
 

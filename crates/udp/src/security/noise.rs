@@ -17,13 +17,13 @@ const CONTENT_BYTES: usize = 9;
 /// The role of an end of a handshake.
 #[derive(Clone, Copy)]
 pub(super) enum Role<'a> {
-    /// It opens the connection, to the peer with this key, if it has one.
+    /// The end that opens the connection, to the peer with this key, if it has one.
     Initiator(Option<&'a PeerKey>),
-    /// It answers.
+    /// The end that answers.
     Responder,
 }
 
-/// One end of a handshake.
+/// An end of a handshake.
 pub(super) enum Noise {
     /// Messages have a checksum, which starts from this one.
     Plain(crc32fast::Hasher),

@@ -1,4 +1,4 @@
-//! What a datagram carries beside its data: ECN bits, a class, timestamps.
+//! Marks that a datagram carries beside its data: ECN bits, a class, timestamps.
 
 use incast_cc::Span;
 

@@ -72,7 +72,7 @@ impl Features {
     }
 }
 
-/// What is seen of a send of [`BYTES`] bytes at its two ends.
+/// Observations of a send of [`BYTES`] bytes at its two ends.
 #[derive(Debug, Default)]
 struct Seen {
     bytes: usize,

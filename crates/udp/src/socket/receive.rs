@@ -76,7 +76,7 @@ impl ReceiveBatch {
         self.count == 0
     }
 
-    /// What came, in order. Datagrams from addresses that are not of IP are left out.
+    /// The datagrams that came, in order. Datagrams from addresses that are not of IP are left out.
     pub fn iter(&self) -> impl Iterator<Item = Received<&[u8]>> {
         let data = self.data.chunks(self.each.max(1));
         self.slots[..self.count].iter().zip(data).filter_map(|(slot, data)| {
@@ -85,7 +85,7 @@ impl ReceiveBatch {
         })
     }
 
-    /// What came, in order, with data that may be changed: decrypted in place.
+    /// The datagrams that came, in order, with data that may be changed: decrypted in place.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = Received<&mut [u8]>> {
         let data = self.data.chunks_mut(self.each.max(1));
         self.slots[..self.count].iter().zip(data).filter_map(|(slot, data)| {

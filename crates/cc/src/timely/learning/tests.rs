@@ -179,7 +179,7 @@ fn a_long_path_shortens_cuts_of_completions_that_come_fast() {
     assert!((cut - 0.004).abs() < 1e-5, "{cut}");
 }
 
-/// What stamps of a kernel add, in microseconds, but for outliers.
+/// The noise of a kernel's stamps, in microseconds, with outliers.
 fn noise_us(random: &mut Random) -> u64 {
     match random.below(1_000) {
         0 => 25,

@@ -1,0 +1,263 @@
+"""The documentation site: its sources, its gallery, and the check of its links, on small trees.
+
+`make docs` builds the whole, which takes minutes where nothing is compiled, and checks every link.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from incast.figures.catalogue import ABOUT
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "packaging/site"))
+
+import book  # noqa: E402 - the scripts of the site are no package
+import gallery  # noqa: E402
+import links  # noqa: E402
+import rustdoc  # noqa: E402
+
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "source": ["# A notebook\n", "\n", "[a](../guide/A.md)"]},
+        {
+            "cell_type": "code",
+            "source": "draw()",
+            "outputs": [{"text": ["said\n"]}, {"data": {"image/png": "iVBORw0KGgo="}}],
+        },
+    ]
+}
+PROJECT = {
+    "README.md": "# It\n\n![All\nof it](docs/images/p.svg), [the book](docs/README.md), "
+    "[its\nlaw](LAW)\n",
+    "LAW": "one line\n```\nof two\n",
+    "CHANGELOG.md": "# Changes\n",
+    "docs/README.md": "# Book\n\n[Front](../README.md)\n\n## How-tos\n\n* [A](guide/A.md), [again]"
+    "(guide/A.md#x)\n* [N](learn/n.ipynb)\n\n## Why\n\n[B](guide/B.md)\n",
+    "docs/guide/A.md": "# A\n\n[`code`](../../src/x.rs) and `[kept](x.md)`\n\n```md\n[kept](y.md)\n"
+    "```\n\n[b](B.md#c), [here](#a), [web](https://example.org), [sources](../../src)\n",
+    "docs/guide/B.md": "# B\n\n## C\n\n[experiments](../../papers/one)\n",
+    "docs/learn/n.ipynb": json.dumps(NOTEBOOK),
+    "docs/images/p.svg": "<svg/>",
+    "papers/one/e.toml": 'title = "An experiment"\n',
+    "src/x.rs": "fn main() {}\n",
+    "src/made.bin": "\udcff",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in PROJECT.items():
+        path = tmp_path / "project" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    return tmp_path / "project"
+
+
+def text(gathered: book.Book, name: str) -> str:
+    return gathered.files[f"{name}.md"].decode()
+
+
+def test_links_lead_to_pages_of_the_site(project: Path) -> None:
+    gathered = book.gather(project)
+    front = text(gathered, "index")
+    assert "](images/p.svg), [the book](contents.md), [its\nlaw](files/LAW.md)" in front
+    page = text(gathered, "guide/A")
+    assert "[`code`](../files/src/x.rs.md)" in page
+    assert "`[kept](x.md)`" in page
+    assert "\n[kept](y.md)\n" in page
+    assert "[b](B.md#c), [here](#a), [web](https://example.org)" in page
+    assert "[sources](../files/src/index.md)" in page
+    assert text(gathered, "contents").endswith("[B](guide/B.md)\n")
+    assert gathered.files["images/p.svg"] == b"<svg/>"
+    assert gathered.pages["files/src/x.rs"] == "src/x.rs"
+
+
+def test_a_link_to_nowhere_is_one_sentence(project: Path) -> None:
+    (project / "docs/guide/B.md").write_text("# B\n\n[gone](../../gone.rs)\n")
+    said = (
+        "docs/guide/B.md: the link ../../gone.rs leads to no file of the project; mend or remove it"
+    )
+    with pytest.raises(book.SiteError, match=f"^{re.escape(said)}$"):
+        book.gather(project)
+
+
+def test_files_are_listed_with_their_language(project: Path) -> None:
+    gathered = book.gather(project)
+    assert "# `src/x.rs`\n\n```rust\nfn main() {}\n```" in text(gathered, "files/src/x.rs")
+    assert "````text\none line\n```\nof two\n````" in text(gathered, "files/LAW")
+    assert "nosearch: true" in text(gathered, "files/LAW")
+
+
+def test_folders_are_listed_with_titles_and_without_binaries(project: Path) -> None:
+    gathered = book.gather(project)
+    assert "[`x.rs`](x.rs.md)" in text(gathered, "files/src/index")
+    assert "made.bin" not in text(gathered, "files/src/index")
+    assert "[`e.toml`](e.toml.md): An experiment" in text(gathered, "files/papers/one/index")
+    assert "one </files/papers/one/index>" in text(gathered, "files/papers/index")
+
+
+def test_a_notebook_shows_what_it_has(project: Path) -> None:
+    gathered = book.gather(project)
+    assert text(gathered, "learn/n").startswith(
+        "# A notebook\n\n[a](../guide/A.md)\n\n```python\ndraw()\n```\n\n```text\nsaid\n```\n\n"
+        "![What the cell above draws](n-1.png)"
+    )
+    assert gathered.files["learn/n-1.png"].startswith(b"\x89PNG")
+
+
+def test_the_navigation_is_that_of_the_contents(project: Path) -> None:
+    gathered = book.gather(project)
+    book.navigation(gathered, {"gallery": "Gallery"})
+    section = text(gathered, "contents/how-tos")
+    assert section.startswith("# How-tos\n\n* [A](../guide/A.md), [again](../guide/A.md#x)")
+    assert section.endswith("```{toctree}\n:hidden:\n\n/guide/A\n/learn/n\n```\n")
+    trees = re.findall(r":caption: .*\n\n([^`]+)\n```", text(gathered, "index"))
+    assert trees == [
+        "/contents/how-tos\n/contents/why",
+        "Gallery </gallery>",
+        "Experiments of the papers </files/papers/index>\nChanges </changelog>",
+    ]
+
+
+def test_what_has_not_changed_is_not_written_again(project: Path, tmp_path: Path) -> None:
+    gathered, into = book.gather(project), tmp_path / "source"
+    book.write(gathered, into)
+    before = (into / "guide/A.md").stat().st_mtime_ns
+    (into / "stale.md").write_text("# Gone\n")
+    (into / "guide/B.md").write_text("# Another\n")
+    book.write(gathered, into)
+    assert (into / "guide/A.md").stat().st_mtime_ns == before
+    assert (into / "guide/B.md").read_bytes() == gathered.files["guide/B.md"]
+    assert not (into / "stale.md").exists()
+
+
+def test_the_gallery_has_figures_with_commands_and_pictures_with_pages(project: Path) -> None:
+    gathered = book.gather(project)
+    shown = gallery.Shown("incast", ("timely",), ("run.duration=1ms",), seeds=(1, 2))
+    gallery.add(gathered, {"rtt-cdf": (shown, b"png")})
+    page = text(gathered, "gallery")
+    assert "![rtt-cdf: distribution of RTT samples" in page
+    assert (
+        "incast run incast --cc timely --seed 1 --seed 2 --set run.duration=1ms \\\n    "
+        "--out results/incast\nincast plot results/incast/seed-* --figure rtt-cdf\n" in page
+    )
+    assert "![All of it](images/p.svg)\n\nIn [It](index.md): All of it." in page
+    assert gathered.files["gallery/rtt-cdf.png"] == b"png"
+
+
+def test_a_figure_that_no_run_has_is_named() -> None:
+    assert {"rtt-cdf", "bars"} <= set(ABOUT)
+    with pytest.raises(book.SiteError, match=r"no run has what rtt-cdf, .*bars draws; add one"):
+        gallery.draw(())
+
+
+def test_the_project_has_a_site() -> None:
+    gathered = book.gather(ROOT)
+    book.navigation(gathered, {})
+    named = set(re.findall(r"^(?:.* <)?/([^>\n]+)>?$", "\n".join(
+        text(gathered, name) for name in gathered.pages
+        if name.startswith(("contents/", "files/papers/index")) or name == "index"
+    ), flags=re.MULTILINE))  # fmt: skip
+    own = {name for name, source in gathered.pages.items() if source.startswith("docs/")}
+    assert own - {"contents"} <= named | {"index"}, "a page is in no section of docs/README.md"
+    assert {"files/papers/timely/index", "files/scenarios/index", "contributing"} <= named
+    assert "algorithms/timely" in named
+
+
+def test_crates_have_their_own_pages_alone(tmp_path: Path) -> None:
+    made = ("own/all.html", "own/index.html", "src/own/x.html", "static.files/x.css", "crates.js")
+    for name in (*made, "other/all.html", "src/other/x.html"):
+        (tmp_path / "doc" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "doc" / name).write_text("")
+    crates = rustdoc.Crates(tmp_path / "doc", {"own": ("o-wn", "A crate")})
+    crates.copy(tmp_path / "site")
+    copied = [one for one in (tmp_path / "site").rglob("*") if one.is_file()]
+    assert {one.relative_to(tmp_path / "site").as_posix() for one in copied} == {*made}
+    assert '| <a href="rust/own/index.html"><code>o-wn</code></a> | A crate |' in crates.table(
+        "rust/"
+    )
+    (tmp_path / "doc/own/index.html").unlink()
+    with pytest.raises(book.SiteError, match=r"doc/own: not there; `cargo doc .*` makes it"):
+        crates.copy(tmp_path / "site")
+
+
+SITE = {
+    "index.html": '<h1 id="top"></h1><a href="a/b.html#there">b</a> <a href="#top">up</a> '
+    '<a href="a/">folder</a> <a href="https://example.org">web</a> <img src="data:,">'
+    '<link rel="canonical" href="https://example.org"><script src="s.js?v=1"></script>',
+    "a/b.html": '<a name="there" href="../index.html">back</a>',
+    "a/index.html": "",
+    "s.js": "",
+    "style.css": "a { background: url(data:,) }",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "said"),
+    [
+        (
+            "a/b.html",
+            '<a href="c.html">c</a>',
+            (
+                "docs/B.md: the link c.html leads to a/c.html, which is not there; name a file "
+                "that is, or remove the link"
+            ),
+        ),
+        (
+            "index.html",
+            '<a href="a/b.html#gone">b</a>',
+            (
+                "index.html: the link a/b.html#gone leads to no place of a/b.html; name one of its "
+                "headings, or remove what follows the #"
+            ),
+        ),
+        (
+            "index.html",
+            '<a href="../x">out</a>',
+            (
+                "index.html: the link ../x leads to ../x, which is not there; name a file that is, "
+                "or remove the link"
+            ),
+        ),
+        ("index.html", '<script src="https://cdn/x.js"></script>', "https://cdn/x.js"),
+        ("index.html", '<link rel="preconnect" href="//fonts/">', "//fonts/"),
+        ("index.html", "<style>@import 'https://fonts/a.css';</style>", "https://fonts/a.css"),
+        ("index.html", '<p style="background: url(http://x/y.png)">', "http://x/y.png"),
+        ("style.css", "b { src: url('//fonts/f.woff') }", "//fonts/f.woff"),
+    ],
+)
+def test_a_fault_of_the_site_is_one_sentence(
+    path: str, more: str, said: str, tmp_path: Path
+) -> None:
+    for name, content in SITE.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert links.faults(tmp_path, {}) == []
+    (tmp_path / path).write_text(SITE[path] + more)
+    if not said.startswith(("docs", "index")):
+        said = (
+            f"{path}: a reader's browser would load {said} from another host; put it into the site"
+        )
+    assert links.faults(tmp_path, {"a/b.html": "docs/B.md"}) == [said]
+
+
+def test_a_fault_of_many_pages_is_told_once(tmp_path: Path) -> None:
+    for name in ("a.html", "b.html", "c.html"):
+        (tmp_path / name).write_text('<a href="gone.html">x</a>')
+    (fault,) = links.faults(tmp_path, {})
+    assert fault.startswith("a.html: the link gone.html leads to gone.html, which is not there")
+    assert fault.endswith("; as on 2 more pages")
+
+
+def test_links_of_others_are_theirs_and_links_to_them_are_ours(tmp_path: Path) -> None:
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api/x.html").write_text('<a href="gone.html" id="here">x</a>')
+    (tmp_path / "index.html").write_text('<a href="api/x.html#here">x</a>')
+    assert links.faults(tmp_path, {}, unchecked=("api/",)) == []
+    assert len(links.faults(tmp_path, {"api/x.html": "x.rs"}, unchecked=("api/",))) == 1
+    (tmp_path / "index.html").write_text('<a href="api/x.html#there">x</a>')
+    assert len(links.faults(tmp_path, {}, unchecked=("api/",))) == 1
