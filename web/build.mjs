@@ -27,6 +27,25 @@ function scenarios() {
   });
 }
 
+/** The guides in the order of their files: name, title, summary and text of each. */
+function guides() {
+  const folder = join(here, "guides");
+  const files = readdirSync(folder).filter((name) => name.endsWith(".html")).sort();
+  return files.map((file) => {
+    const text = readFileSync(join(folder, file), "utf8");
+    const [, title, summary, html] = /^<h1>(.*)<\/h1>\n<p class="lead">(.*?)<\/p>\n([^]*)$/.exec(text);
+    return { name: /^\d-(.*)\.html$/.exec(file)[1], title, summary, html };
+  });
+}
+
+/** The texts of scenarios that guides have and the package does not name, by name. */
+function teaching() {
+  const own = readdirSync(join(here, "guides")).filter((name) => name.endsWith(".toml"));
+  const papers = ["timely/scenarios/reverse-path.toml", "zhu/scenarios/two-flows.toml"];
+  const files = [...own.map((name) => join(here, "guides", name)), ...papers.map((name) => join(here, "../papers", name))];
+  return Object.fromEntries(files.map((path) => [basename(path, ".toml"), readFileSync(path, "utf8")]));
+}
+
 /** The code of a script with all that it imports, as one text. */
 async function bundled(entry, modules) {
   const texts = {
@@ -54,8 +73,13 @@ async function bundled(entry, modules) {
   return result.outputFiles[0].text;
 }
 
-const worker = await bundled("worker.ts", {});
-const script = await bundled("main.ts", { worker, scenarios: scenarios() });
+const script = await bundled("main.ts", {
+  worker: await bundled("worker.ts", {}),
+  "parquet.worker": await bundled("parquet.worker.ts", {}),
+  scenarios: scenarios(),
+  guides: guides(),
+  teaching: teaching(),
+});
 const style =
   readFileSync(join(here, "node_modules/uplot/dist/uPlot.min.css"), "utf8") +
   readFileSync(join(here, "style.css"), "utf8");

@@ -101,11 +101,14 @@ export interface Look {
   drops: number;
 }
 
+/** Numbers that may be missing, counts, or names. */
+export type ColumnKind = "number" | "count" | "text";
+
 export interface Column {
   name: string;
   unit: string;
   doc: string;
-  text: boolean;
+  kind: ColumnKind;
 }
 
 export interface Table {
@@ -160,3 +163,22 @@ export type News =
   | { kind: "frames"; frames: Look[] }
   | { kind: "rtts"; buckets: Bucket[] }
   | { kind: "finished"; finished: Finished; seconds: number };
+
+/** Rows of a table as text. */
+export type Cells = string[][];
+
+/** A column to be written: numbers as bytes, 8 for each, or names. */
+export interface Field {
+  name: string;
+  kind: ColumnKind;
+  values: Uint8Array<ArrayBuffer> | string[];
+}
+
+/** To the worker for Parquet files. */
+export type FileOrder =
+  | { ask: "describe"; file: File }
+  | { ask: "rows"; file: File; from: number; count: number }
+  | { ask: "write"; columns: Field[]; about: string };
+
+/** From it. */
+export type FileNews = { id: number; value: unknown } | { id: number; sentence: string };
