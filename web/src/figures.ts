@@ -80,7 +80,7 @@ const rtt: Record<string, Live> = {
     ],
     plots: [CARRIED, RTT],
     table: { measures: [THROUGHPUT, MEAN], source: "The RTT is that of the network, without the noise that is added to what the senders are told." },
-    caption: "Try noise from none to 500 us. See: of two flows little is left at 100 us, of ten at 200 us; 20 us cost nothing, and shorten the queue of ten flows a little.",
+    caption: "Try noise from none to 500 us. See: at 100 us a flow has some 500 Mb/s, whether there are two or ten, as the formula says; at 200 us half of that. 20 us cost nothing, and shorten the queue of ten flows.",
   },
   reverse: {
     title: "Congestion on the way of the ACKs",
@@ -124,7 +124,7 @@ const gradient: Record<string, Live> = {
     lines: [TIMELY],
     plots: [levels(["T_low", ({ low }) => low], ["T_high", ({ high }) => high]), CARRIED],
     table: { measures: [THROUGHPUT, MEAN, P99, { name: "jain_index", label: "Jain's index", value: figure("jain_index") }], source: "" },
-    caption: "Try two senders, then forty. See: the RTT rises with the number of senders, and T_high is what stops it. Try a T_low of 10 us with two senders: the gradient alone keeps them below a full port.",
+    caption: "Try two senders, then forty. See: the RTT rises with the number of senders, and with forty of them it follows T_high. Try two senders and a T_low of 150 us: below it rates rise whatever the gradient says, so they overshoot, the queue swings, and the port runs empty in between.",
   },
   target: {
     title: "The gradient, and a controller with one target for the RTT",
@@ -145,7 +145,7 @@ const gradient: Record<string, Live> = {
       { ...RTT, marks: ({ target }) => [{ label: "T_target", y: microseconds(target) }] },
     ],
     table: { measures: [THROUGHPUT, MEAN, P99], source: "Ten clients with four connections each; T_high of the gradient is 150 us, the middle of the range that the slides call best." },
-    caption: "Try targets from 25 to 200 us. See: a low target leaves the port half empty, a high one has the RTT of the gradient or more; where throughputs are alike, look at the p99.",
+    caption: "Try targets from 25 to 200 us. See: at a low one the port is not full. At 150 us it nearly is, at a mean RTT below that of the gradient; but the rates swing, and the p99 is longer.",
   },
   rest: {
     title: "Where two flows come to rest",
@@ -187,9 +187,9 @@ const incast: Record<string, Live> = {
   lossless: {
     title: "An incast: packets are dropped, senders are paused, or queues stay short",
     scenario: "incast",
-    changes: ["run.duration=300ms", "run.warmup=200ms"],
+    changes: ["run.duration=200ms", "run.warmup=150ms"],
     knobs: [
-      knob("clients", "Clients", "network.star.hosts.0.count", ["2", "3", "5", "10", "20", "30"], "10"),
+      knob("clients", "Clients", "network.star.hosts.0.count", ["8", "10", "12", "15", "20"], "10"),
       knob("buffer", "Buffer of the switch", "switch.buffer", ["3MB", "6MB", "9MB", "18MB"], "9MB"),
     ],
     lines: [
@@ -199,7 +199,7 @@ const incast: Record<string, Live> = {
     ],
     plots: [QUEUE, SHARES],
     table: { measures: [THROUGHPUT, P99, DROPS, PAUSES], source: "Drops are those of the whole run, pauses those of the measured time." },
-    caption: "Try two clients, and then more. See: without PFC the queue takes what the buffer lets one port have, and the rest is dropped; with PFC nothing is, and senders are paused; with TIMELY neither happens once the start is over.",
+    caption: "Try more clients, and a larger buffer. See: without PFC the queue takes the half of the buffer that one port may have, and the rest is dropped, more than a million packets in 200 ms. With PFC nothing is dropped, senders are paused, and the queue grows with their number, since each of their ports may hold its part. With TIMELY neither happens once the start is over.",
   },
   bystander: {
     title: "A bystander behind a link that is paused",
@@ -224,7 +224,7 @@ const incast: Record<string, Live> = {
       ],
       source: "The bystander crosses the link between the switches, which has 40 Gb/s, and not the port that is full.",
     },
-    caption: "Try one sender, then eight. See: with PFC alone the links between the switches are paused (dashed), and the bystander gets what a sender of the incast gets, though nothing on its way is full. With TIMELY the pauses end after the start, and it has its line.",
+    caption: "Try one sender, then two, then eight. See: as soon as the port of the incast is full, PFC alone pauses the links between the switches (dashed), and the bystander has what a sender of the incast has, though no port on its way is full by itself. With TIMELY no pause is left after the start, and it has its whole line.",
   },
   "table-1": {
     title: "Table 1 of TIMELY",
@@ -254,6 +254,7 @@ const incast: Record<string, Live> = {
 const RTCP: Line = { label: "RTCP", scheme: "rtcp" };
 const ALPHA = knob("alpha", "alpha", "cc.rtcp.alpha", ["50", "150", "300", "500", "1000", "5000"], "500");
 const FLOOR = knob("floor", "Floor of the window, segments", "cc.rtcp.floor", ["2", "4", "8", "16"], "8");
+const UNIT = knob("unit", "Unit of the delay D", "cc.rtcp.delay_unit", ["1ms", "5ms", "10ms", "20ms"], "1ms");
 
 const price: Record<string, Live> = {
   tolerated: {
@@ -264,13 +265,13 @@ const price: Record<string, Live> = {
     lines: [{ label: "NewReno", scheme: "newreno" }, RTCP],
     plots: [RTT, CARRIED],
     table: { measures: [THROUGHPUT, MEAN, P99, DROPS], source: "A queue of 745 KB at 10 Gb/s; D in units of 20 ms, so that alpha has room to act." },
-    caption: "Try alpha from 50 to 5000. See: the larger alpha, the dearer each microsecond of delay, and the shorter the queue; from some value on windows rest on their floor, and only the floor decides.",
+    caption: "Try alpha from 50 to 5000. See: the larger alpha, the dearer each microsecond of delay, and the shorter the RTT, with the port as full as under NewReno; below 300 so much is tolerated that packets are lost. Try a floor of 8: from 1000 on nothing changes any more, since windows rest on it.",
   },
   random: {
     title: "Table I of Regulated TCP: one flow per server to a random other",
     scenario: "rtcp-random-sending",
-    changes: ["run.duration=30ms", "run.warmup=15ms"],
-    knobs: [FLOOR, knob("unit", "Unit of the delay D", "cc.rtcp.delay_unit", ["1ms", "5ms", "10ms", "20ms"], "1ms")],
+    changes: ["run.duration=16ms", "run.warmup=8ms"],
+    knobs: [FLOOR, UNIT],
     lines: [
       { label: "NewReno", scheme: "newreno", published: { mbps: 4300, delay: 85.4 } },
       { label: "DCTCP", scheme: "dctcp", published: { mbps: 3956, delay: 40.8 } },
@@ -283,7 +284,7 @@ const price: Record<string, Live> = {
         { name: "delay", label: "mean one-way delay, us", value: figure("delay_mean_us") },
         DROPS,
       ],
-      source: "Paper: Huang, Li and Walrand, IFIP 2020, Table I. The floor of 8 is fitted; the paper has none. Shorter than the experiment: 15 ms are measured.",
+      source: "Paper: Huang, Li and Walrand, IFIP 2020, Table I. The floor of 8 is fitted; the paper has none. Shorter than the experiment: 8 ms are measured, with one seed.",
     },
     caption: "Try floors from 2 to 16. See: throughput and delay of RTCP both follow the floor, since its windows rest there at a unit of 1 ms. Try a unit of 20 ms with a floor of 2: now the price decides, and delay is paid for throughput.",
   },
@@ -291,9 +292,9 @@ const price: Record<string, Live> = {
     title: "Urgent messages beside a high-volume flow",
     scenario: "rtcp-preemption",
     changes: ["run.duration=40ms", "run.warmup=10ms"],
-    knobs: [{ ...FLOOR }, knob("weight", "Weight of urgent flows (high-volume: 12000)", "cc.rtcp.w_urgent", ["12000", "24000", "48000", "96000"], "24000")],
+    knobs: [FLOOR, UNIT, knob("weight", "Weight of urgent flows", "cc.rtcp.w_urgent", ["12000", "24000", "96000"], "24000")],
     lines: [{ label: "NewReno", scheme: "newreno" }, { label: "DCTCP", scheme: "dctcp" }, RTCP],
-    plots: [QUEUE],
+    plots: [SHARES],
     table: {
       measures: [
         { name: "urgent", label: "urgent: mean delay, us", value: overTraffic.delay("urgent") },
@@ -302,7 +303,7 @@ const price: Record<string, Live> = {
       ],
       source: "Published in words: RTCP's mean delays are 31.5 % (urgent) and 35.6 % (high-volume) of DCTCP's, and the high-volume flow has 7 % less throughput than with NewReno.",
     },
-    caption: "Try other weights, and other floors. See: the delay of urgent messages falls where the high-volume window is small, and its throughput is the price; at a floor of 8 segments the weight hardly matters.",
+    caption: "Try other floors. See: a smaller window of the high-volume flow is a shorter queue in its host, in which urgent messages wait, too; its throughput is the price. Try a floor of 2 and a unit of 20 ms: now the law has room, and delays stay short at three quarters of the throughput and more. Try other weights: they change little, since it is the high-volume flow that makes the queue.",
   },
 };
 
