@@ -22,7 +22,7 @@ const microseconds = (text: string | undefined): number => {
 
 /** The RTT with levels across it. */
 function levels(...marks: [label: string, value: (values: Values) => string | undefined][]): Plot {
-  return { ...RTT, marks: (values) => marks.map(([label, value]): Mark => ({ label, y: microseconds(value(values)) })) };
+  return { ...RTT, measured: true, marks: (values) => marks.map(([label, value]): Mark => ({ label, y: microseconds(value(values)) })) };
 }
 
 const THROUGHPUT: Measure = { name: "throughput_gbps", label: "throughput, Gb/s", value: figure("throughput_gbps") };
@@ -57,13 +57,13 @@ const rtt: Record<string, Live> = {
     lines: [TIMELY],
     plots: [
       {
-        title: "RTT in each interval", unit: "us", x: "time",
+        title: "RTT in each interval", unit: "us", x: "time", measured: true,
         series: (runs, values) => runs.flatMap((run) => [
           { label: "base + queue / rate", colour: ofScheme(1), width: 3, alpha: 0.45, x: run.traces.at_us, y: expected(run, values) },
           { label: "measured", colour: ofScheme(0), width: 1.2, x: run.traces.at_us, y: run.traces.rtt },
         ]),
       },
-      QUEUE,
+      { ...QUEUE, measured: true },
     ],
     caption: "Try another rate of the port, and another length of the links. See: the measured line follows the other one, which is computed from the switch's queue. A faster port turns the same bytes into less RTT; longer links lift both lines, and the queue with them, since TIMELY holds the RTT and not the queue.",
   },
@@ -78,7 +78,7 @@ const rtt: Record<string, Live> = {
       { label: "2 flows", scheme: "timely", changes: () => ["network.star.hosts.0.count=2"] },
       { label: "10 flows", scheme: "timely", changes: () => ["network.star.hosts.0.count=10"] },
     ],
-    plots: [CARRIED, RTT],
+    plots: [CARRIED, { ...RTT, measured: true }],
     table: { measures: [THROUGHPUT, MEAN], source: "The RTT is that of the network, without the noise that is added to what the senders are told." },
     caption: "Try noise from none to 500 us. See: at 100 us a flow has some 500 Mb/s, whether there are two or ten, as the formula says; at 200 us half of that. 20 us cost nothing, and shorten the queue of ten flows.",
   },
@@ -100,10 +100,10 @@ const rtt: Record<string, Live> = {
     plots: [],
     table: {
       measures: [
-        { name: "met_rtt", label: "RTT of clients 0 and 1, us", value: overTraffic.rtt("server", ["client0", "client1"]) },
-        { name: "met", label: "a connection of theirs, Mb/s", value: overTraffic.rate("server", ["client0", "client1"]) },
-        { name: "others_rtt", label: "RTT of clients 2 to 9, us", value: overTraffic.rtt("server", ["client2", "client3", "client4", "client5", "client6", "client7", "client8", "client9"]) },
-        { name: "others", label: "a connection of theirs, Mb/s", value: overTraffic.rate("server", ["client2", "client3", "client4", "client5", "client6", "client7", "client8", "client9"]) },
+        { name: "met_rtt", label: "clients 0, 1: RTT, us", value: overTraffic.rtt("server", ["client0", "client1"]) },
+        { name: "met", label: "a connection, Mb/s", value: overTraffic.rate("server", ["client0", "client1"]) },
+        { name: "others_rtt", label: "others: RTT, us", value: overTraffic.rtt("server", ["client2", "client3", "client4", "client5", "client6", "client7", "client8", "client9"]) },
+        { name: "others", label: "a connection, Mb/s", value: overTraffic.rate("server", ["client2", "client3", "client4", "client5", "client6", "client7", "client8", "client9"]) },
       ],
       source: "All ten clients send to one server on four connections each. Four other hosts fill the ports of clients 0 and 1, where their ACKs arrive.",
     },
@@ -139,10 +139,10 @@ const gradient: Record<string, Live> = {
     ],
     plots: [
       {
-        title: "Rate of one connection", unit: "Gb/s", x: "time",
+        title: "Rate of one connection", unit: "Gb/s", x: "time", measured: true,
         series: (runs) => runs.map((run) => ({ label: run.label, colour: ofScheme(run.number), width: 1.2, x: run.traces.at_us, y: run.traces.rates[0] ?? [] })),
       },
-      { ...RTT, marks: ({ target }) => [{ label: "T_target", y: microseconds(target) }] },
+      { ...RTT, measured: true, marks: ({ target }) => [{ label: "T_target", y: microseconds(target) }] },
     ],
     table: { measures: [THROUGHPUT, MEAN, P99], source: "Ten clients with four connections each; T_high of the gradient is 150 us, the middle of the range that the slides call best." },
     caption: "Try targets from 25 to 200 us. See: at a low one the port is not full. At 150 us it nearly is, at a mean RTT below that of the gradient; but the rates swing, and the p99 is longer.",

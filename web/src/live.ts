@@ -39,6 +39,8 @@ export interface Plot {
   /** Over time, or the share of RTT samples. */
   x: "time" | "rtt";
   series: (runs: Run[], values: Values) => Series[];
+  /** Whether it leaves out the time that is not measured. */
+  measured?: boolean;
   marks?: (values: Values) => Mark[];
 }
 
@@ -217,9 +219,15 @@ export class LiveFigure {
     const most = Math.max(1, ...this.#runs.map((run) => run.traces.mostQueue));
     this.#views.forEach((view, number) => view.draw(this.#runs[number]!.frames.at(-1), most));
     for (const { plot, figure } of this.#plots) {
-      const series = plot.series(this.#runs, this.#values);
+      const series = plot.series(this.#runs, this.#values).map((one) => (plot.measured ? this.#measured(one) : one));
       if (series.some(({ x }) => x.length > 0)) figure.show(series, null, 0, "", plot.marks?.(this.#values) ?? []);
     }
+  }
+
+  #measured(series: Series): Series {
+    const warmup = this.#opened[0]?.warmup_us ?? 0;
+    const first = series.x.findIndex((at) => at > warmup);
+    return first < 0 ? { ...series, x: [], y: [] } : { ...series, x: series.x.slice(first), y: series.y.slice(first) };
   }
 
   async #ended(): Promise<void> {
@@ -268,7 +276,7 @@ function tabled(measures: Measure[], lines: Line[], values: (number | null)[][],
   const rows = lines.map(({ label, published }, line) =>
     h("tr", {}, h("th", { scope: "row" }, key(line), label), ...measures.map(({ name }, column) => {
       const said = published?.[name];
-      return h("td", {}, h("span", { class: "measured" }, shown(values[line]?.[column], 3)), said === undefined ? "" : h("span", { class: "paper" }, ` paper: ${shown(said)}`));
+      return h("td", {}, h("span", { class: "measured" }, shown(values[line]?.[column])), said === undefined ? "" : h("span", { class: "paper" }, ` paper: ${shown(said)}`));
     })));
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows));
   return [
