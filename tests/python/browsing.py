@@ -84,7 +84,7 @@ def fits(browser: Any, width: int) -> None:  # noqa: ANN401
         "const done = arguments[0]; axe.run().then(found => done(found.violations.map(one =>"
         " [one.id, one.nodes.map(node => node.html.slice(0, 200))])))"
     )
-    assert found == []
+    assert found == [], found
 
 
 def reaches_all(browser: Any) -> int:  # noqa: ANN401
@@ -102,5 +102,6 @@ def reaches_all(browser: Any) -> int:  # noqa: ANN401
     for _ in range(len(names) + 5):
         press(browser, "Tab", 9)
         reached.add(browser.execute_script("return document.activeElement.dataset.place"))
-    assert [name for place, name in enumerate(names) if str(place) not in reached] == []
+    missing = [name for place, name in enumerate(names) if str(place) not in reached]
+    assert missing == [], missing
     return len(names)
