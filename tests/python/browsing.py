@@ -21,12 +21,17 @@ def link(
 
 def shows(browser: Any, address: str, part: str, width: int = 1280) -> None:  # noqa: ANN401
     """Opens the page anew with a fragment."""
+    resized(browser, width)
+    browser.get("about:blank")
+    browser.get(address + part)
+
+
+def resized(browser: Any, width: int) -> None:  # noqa: ANN401
+    """Gives the window a width: that of a phone, or of a desktop."""
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
     )
-    browser.get("about:blank")
-    browser.get(address + part)
 
 
 def until(browser: Any, condition: str, seconds: float = 60.0) -> Any:  # noqa: ANN401

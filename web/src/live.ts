@@ -238,7 +238,7 @@ export class LiveFigure {
     if (table) {
       const values = await Promise.all(this.#runs.map((run) => Promise.all(table.measures.map(({ value }) => value(run)))));
       if (own !== this.#turn) return;
-      this.#table.replaceChildren(...tabled(table.measures, lines, values, table.source));
+      this.#table.replaceChildren(...tabled(this.live.title, table.measures, lines, values, table.source));
       this.#table.classList.remove("old");
     }
     const [from, until] = [this.#opened[0]?.warmup_us ?? 0, this.#opened[0]?.duration_us ?? 0];
@@ -267,11 +267,13 @@ export class LiveFigure {
       const text = groups.size > 1 ? `Open ${labels.join(", ")} in the simulator` : "Open in the simulator";
       return h("a", { class: "action", href: `#${await fragment(state)}` }, text);
     }));
-    this.#links.replaceChildren(...links);
+    const before = [...this.#links.querySelectorAll("a")].map(({ href }) => href);
+    // A link that has the focus is left alone where it is the same.
+    if (links.some(({ href }, place) => href !== before[place])) this.#links.replaceChildren(...links);
   }
 }
 
-function tabled(measures: Measure[], lines: Line[], values: (number | null)[][], source: string): HTMLElement[] {
+function tabled(title: string, measures: Measure[], lines: Line[], values: (number | null)[][], source: string): HTMLElement[] {
   const head = h("tr", {}, h("td", {}), ...measures.map(({ label }) => h("th", { scope: "col" }, label)));
   const rows = lines.map(({ label, published }, line) =>
     h("tr", {}, h("th", { scope: "row" }, key(line), label), ...measures.map(({ name }, column) => {
@@ -280,7 +282,7 @@ function tabled(measures: Measure[], lines: Line[], values: (number | null)[][],
     })));
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...rows));
   return [
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Measured, beside what was published" }, table),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${title}` }, table),
     ...(source ? [h("p", { class: "hint" }, source)] : []),
   ];
 }

@@ -11,6 +11,7 @@ type View = "simulator" | "guide" | "result";
 /** Shows a part of the page, and ends what runs in the others. */
 function view(name: View): void {
   document.body.dataset["view"] = name;
+  by<HTMLAnchorElement>("skip").href = `#${name}`;
   for (const part of document.querySelectorAll<HTMLElement>("[data-of]")) part.hidden = part.dataset["of"] !== name;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.id === `to-${name}`) link.setAttribute("aria-current", "page");
@@ -72,9 +73,8 @@ function listen(): void {
   linkButton.addEventListener("click", () => void simulator.linked().then(() => copy(location.href, linkButton)));
   by("skip").addEventListener("click", (event) => {
     event.preventDefault();
-    const part = document.querySelector<HTMLElement>(`main[data-of="${document.body.dataset["view"]}"]`);
-    part?.focus();
-    part?.scrollIntoView();
+    // The address is that of a state, and stays.
+    by(document.body.dataset["view"] ?? "simulator").focus();
   });
   window.addEventListener("hashchange", () => void route());
   theme();
