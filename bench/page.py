@@ -1,9 +1,9 @@
 """Times of the page in headless Chromium: its first figure, the demo, and how soon it answers.
 
-    make page && .venv/bin/python bench/page.py
+    make page && .venv/bin/python bench/page.py [REPEATS]
 
 The page is opened from disk, each number anew. A long task is one that kept the page from answering
-for more than 50 ms, by the browser's own observer; their longest is said, with what else was drawn.
+for more than 50 ms, by the browser's own observer; their number and the longest are said.
 """
 
 import shutil
@@ -14,8 +14,8 @@ from typing import Any
 
 from incast.base import links
 
-REPEATS = 5
-# Keeps what the browser says of tasks of more than 50 ms, and of the time between pictures.
+REPEATS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+# Keeps what the browser says of tasks of more than 50 ms.
 OBSERVED = """
 window.tasks = [];
 new PerformanceObserver(list => {
@@ -25,7 +25,6 @@ new PerformanceObserver(list => {
 RUNS = {
     "demo, both schemes": "s=incast",
     "320 links, two schemes": "s=timely-network-imbalance",
-    "80 flows of 128 hosts": "s=timely-clos-rpc&set=run.duration%3D5ms",
     "guide, three figures": "guide=gradient",
 }
 

@@ -120,6 +120,7 @@ export class Run {
       case "mistake":
         this.mistake = new Mistake(news.sentence, news.line, news.column);
         break;
+      case "module":
       case "answer":
         return;
     }

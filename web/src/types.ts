@@ -149,6 +149,7 @@ export type Bucket = [low: number, high: number, count: number];
 
 /** To a worker. */
 export type Order =
+  | { kind: "packed"; text: string }
   | { kind: "module"; module: WebAssembly.Module }
   | { kind: "ask"; id: number; question: object }
   | { kind: "run"; open: Open; scheme: string; seed: string; pace: number }
@@ -157,6 +158,7 @@ export type Order =
 
 /** From a worker. */
 export type News =
+  | { kind: "module"; module: WebAssembly.Module }
   | { kind: "answer"; id: number; value: unknown }
   | { kind: "mistake"; id: number | null; sentence: string; line: number | null; column: number | null }
   | { kind: "started"; flows: number; intervals: number; interval: number }
