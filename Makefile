@@ -83,7 +83,7 @@ $(MODULES): web/package.json web/package-lock.json
 	npm ci --prefix web --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-$(PAGE): $(MODULES) $(RUST) $(wildcard web/src/*.ts web/*.html web/*.css web/*.mjs web/tsconfig.json scenarios/*.toml)
+$(PAGE): $(MODULES) $(RUST) $(wildcard web/src/*.ts web/guides/* web/*.html web/*.css web/*.mjs web/tsconfig.json scenarios/*.toml)
 	@rustc --print target-libdir --target $(WASM) | xargs test -d || { echo 'the page needs the target $(WASM): rustup target add $(WASM)' >&2; exit 1; }
 	cargo build --release --locked -p incast-wasm --lib --target $(WASM) --target-dir target/wasm
 	cd web && npm run --silent check && node build.mjs ../target/wasm/$(WASM)/release/incast_wasm.wasm ../$(@D)
@@ -95,7 +95,12 @@ kernel: setup  ## build incast-kernel, for `incast kernel`: congestion control f
 	@# For bpftool, with the defaults in them.
 	for algorithm in $(KERNEL_PROGRAMS:crates/kernel/src/programs/%.rs=%); do $(BIN)/incast-kernel object $$algorithm --out crates/kernel/target/objects || exit 1; done
 
-wheels: setup  ## wheels of incast and, where there is clang, of incast-kernel, in target/wheels
+wheels: setup  ## wheels of incast, with the page where it can be built, and, where there is clang, of incast-kernel, in target/wheels
+	@if command -v npm >/dev/null && [ -d "$$(rustc --print target-libdir --target $(WASM))" ]; then \
+		$(MAKE) --no-print-directory page; \
+	else \
+		echo 'note: the page is not built without npm and the target $(WASM); the wheel has the one that is there, if any' >&2; \
+	fi
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin build --release --locked --out target/wheels
 	@if missing=$$($(kernel_missing)); [ -n "$$missing" ]; then \
 		echo "skipped: no wheel of incast-kernel is built: $$missing is missing"; \

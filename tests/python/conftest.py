@@ -1,17 +1,21 @@
-"""The common fixtures: a scenario that takes milliseconds, its result, and the command."""
+"""The common fixtures: a scenario that takes milliseconds, its result, the command, a browser."""
 
 import contextlib
+import shutil
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import incast
 from incast import _core, cli
+from incast.base import links
 
 SHORT = ("run.duration=5ms", "run.warmup=1ms")
 
@@ -116,3 +120,39 @@ def command(
 def interpreter() -> list[str]:
     """The start of a command line that runs the command in a process of its own."""
     return [sys.executable, "-m", "incast"]
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Chromium without a window, which says at the end whether a page made a severe mistake."""
+    chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
+    if not (chromium and driver_path):
+        pytest.skip("no page is opened: chromium and chromium-driver are not installed")
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    options.add_experimental_option(
+        "prefs", {"download.default_directory": str(tmp_path_factory.mktemp("downloads"))}
+    )
+    opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_path))
+    opened.set_script_timeout(120)
+    yield opened
+    severe = [entry for entry in opened.get_log("browser") if entry["level"] == "SEVERE"]
+    opened.quit()
+    assert severe == []
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """The page of the simulator as `incast ui` serves it."""
+    if not links.PAGE.is_file():
+        pytest.skip("the page is not tested: it is not built (make page)")
+    command = [sys.executable, "-m", "incast", "ui", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        yield served.stdout.readline().split()[0]
+        served.send_signal(signal.SIGINT)
+        assert served.wait(10) == 0

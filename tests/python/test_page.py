@@ -5,31 +5,29 @@ import io
 import json
 import re
 import shlex
-import shutil
-import signal
 import socket
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs
 
 import polars
 import pytest
 
 import incast
+from browsing import choose, ended, fits, link, looks, reaches_all, shows, until
 from conftest import Finished
 from incast import _core
 from incast.api import scenarios
+from incast.base import links
 from incast.cli import page
+from test_inputs import FLOWS, SCENARIO, SIZES, TOPOLOGY
 
 ROOT = Path(__file__).parents[2]
-AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
 # Short runs of scenarios that ship: rates, windows, several schemes, large networks, messages.
 RUNS = {
     "incast": (["timely", "line-rate"], ["run.duration=30ms", "run.warmup=10ms"]),
@@ -43,79 +41,13 @@ RUNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """The page as `incast ui` serves it."""
-    if not page.FILE.is_file():
-        pytest.skip("the page is not tested: it is not built (make page)")
-    command = [sys.executable, "-m", "incast", "ui", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
-        assert served.stdout is not None
-        yield served.stdout.readline().split()[0]
-        served.send_signal(signal.SIGINT)
-        assert served.wait(10) == 0
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
-    if not (chromium and driver_path):
-        pytest.skip("the page is not opened: chromium and chromium-driver are not installed")
-    webdriver = pytest.importorskip("selenium.webdriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    options.add_experimental_option(
-        "prefs", {"download.default_directory": str(tmp_path_factory.mktemp("downloads"))}
-    )
-    opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_path))
-    opened.set_script_timeout(120)
-    yield opened
-    assert [entry for entry in opened.get_log("browser") if entry["level"] == "SEVERE"] == []
-    opened.quit()
-
-
-def fragment(
-    name: str, schemes: Sequence[str] = (), changes: Sequence[str] = (), seed: str = ""
-) -> str:
-    parts = [("s", name), *(("cc", one) for one in schemes), *(("set", one) for one in changes)]
-    if seed:
-        parts.append(("seed", seed))
-    return "#" + "&".join(f"{key}={quote(value)}" for key, value in parts)
-
-
-def shows(browser: Any, address: str, part: str, width: int = 1280) -> None:  # noqa: ANN401
-    """Opens the page anew with a fragment."""
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    browser.get("about:blank")
-    browser.get(address + part)
-
-
-def until(browser: Any, condition: str, seconds: float = 60.0) -> Any:  # noqa: ANN401
-    """Waits until an expression is true in the page."""
-    end = time.monotonic() + seconds
-    while not (value := browser.execute_script(f"return {condition}")):
-        assert time.monotonic() < end, condition
-        time.sleep(0.05)
-    return value
-
-
-def ended(browser: Any) -> None:  # noqa: ANN401
-    error = "document.getElementById('error')"
-    until(browser, f"document.body.dataset.state === 'ended' || !{error}.hidden")
-    assert browser.execute_script(f"return {error}.textContent") == ""
-
-
-# Saves the table of a number as Arrow, where the page itself would hand it to the user.
+# Saves the table of a number, where the page itself would hand it to the user.
 SAVE = """
-const [number, done] = arguments;
+const [number, format, done] = arguments;
 const made = URL.createObjectURL;
 URL.createObjectURL = blob => {
+  // The script of a worker is none of the tables.
+  if (blob.type === "text/javascript") return made(blob);
   URL.createObjectURL = made;
   blob.arrayBuffer().then(bytes => {
     let text = "";
@@ -127,8 +59,13 @@ URL.createObjectURL = blob => {
 const table = document.getElementById("table-name");
 table.value = String(number);
 table.dispatchEvent(new Event("change"));
-document.getElementById("save-arrow").click();
+document.getElementById("table-" + format).click();
 """
+
+
+def saved(browser: Any, number: int, format: str) -> io.BytesIO:  # noqa: A002, ANN401
+    text = browser.execute_async_script(SAVE, number, format)
+    return io.BytesIO(base64.b64decode(text))
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -138,20 +75,36 @@ def test_every_table_is_that_of_a_native_run_to_the_last_bit(
     name: str,
 ) -> None:
     schemes, changes = RUNS[name]
-    shows(browser, address, fragment(name, schemes, changes, seed="7"))
+    shows(browser, address, link(name, schemes, changes, seed=7))
     ended(browser)
     for place, scheme in enumerate(schemes):
-        browser.execute_script(
-            "const of = document.getElementById('table-scheme'); of.value = arguments[0];"
-            "of.dispatchEvent(new Event('change'))",
-            str(place),
-        )
+        if len(schemes) > 1:
+            choose(browser, "table-scheme", str(place))
         run = _core.run(scenarios.load(name).with_set(*changes), scheme, seed=7)
         for number, table in enumerate(run.tables):
-            text = browser.execute_async_script(SAVE, number)
-            found = polars.read_ipc(io.BytesIO(base64.b64decode(text)))
+            found = polars.read_ipc(saved(browser, number, "arrow"))
             expected: Any = table
             assert found.equals(polars.DataFrame(expected)), (scheme, table.name)
+
+
+def test_tables_are_saved_as_parquet_too(browser: Any, address: str) -> None:  # noqa: ANN401
+    """Values, types and missing values are those of `incast run`; so are units and meanings."""
+    changes = ["run.duration=1ms", "run.warmup=300us", "run.cooldown=100us"]
+    shows(browser, address, link("fat-tree-web-search", ["hpcc"], changes, seed=7))
+    ended(browser)
+    run = _core.run(scenarios.load("fat-tree-web-search").with_set(*changes), "hpcc", seed=7)
+    types = set()
+    for number, table in enumerate(run.tables):
+        file = saved(browser, number, "parquet")
+        expected: Any = table
+        native = polars.DataFrame(expected)
+        found = polars.read_parquet(file)
+        assert found.schema == native.cast({polars.Categorical: polars.String}).schema, table.name
+        assert found.equals(native.cast({polars.Categorical: polars.String})), table.name
+        types |= set(found.dtypes)
+        meaning = json.loads(polars.read_parquet_metadata(file)["incast"])
+        assert meaning == table.info
+    assert types == {polars.Float64, polars.UInt64, polars.String}
 
 
 def test_the_first_figure_is_there_at_once(browser: Any, address: str) -> None:  # noqa: ANN401
@@ -163,7 +116,7 @@ def test_the_first_figure_is_there_at_once(browser: Any, address: str) -> None: 
 
 def test_a_run_is_paused_goes_on_and_is_looked_back_at(browser: Any, address: str) -> None:  # noqa: ANN401
     shows(
-        browser, address, fragment("incast", ["timely"], ["run.duration=200ms", "run.warmup=5ms"])
+        browser, address, link("incast", ["timely"], ["run.duration=200ms", "run.warmup=5ms"])
     )
     ended(browser)
     choose(browser, "pace", "30")
@@ -184,15 +137,6 @@ def test_a_run_is_paused_goes_on_and_is_looked_back_at(browser: Any, address: st
         "time.dispatchEvent(new Event('input'))"
     )
     until(browser, "document.getElementById('moment').textContent === '50 ms of 200 ms'")
-
-
-def choose(browser: Any, menu: str, value: str) -> None:  # noqa: ANN401
-    browser.execute_script(
-        "const of = document.getElementById(arguments[0]); of.value = arguments[1];"
-        "of.dispatchEvent(new Event('change'))",
-        menu,
-        value,
-    )
 
 
 BROKEN = {
@@ -217,10 +161,7 @@ def test_a_broken_file_gets_the_sentence_of_the_command_line(
     Path("mine.toml").write_text(text, encoding="utf-8")
     done = command("run", "mine.toml")
     assert done.code == 2
-    packing = zlib.compressobj(wbits=-15)
-    packed = packing.compress(json.dumps([text, {}]).encode()) + packing.flush()
-    own = base64.urlsafe_b64encode(packed).decode().rstrip("=")
-    shows(browser, address, f"#s=mine&t={own}")
+    shows(browser, address, "#" + links.fragment("mine", text=text))
     said = until(browser, "!document.getElementById('error').hidden && "
                  "document.getElementById('error').textContent")  # fmt: skip
     assert f"error: {said}" == done.err.strip()
@@ -235,7 +176,7 @@ def test_a_wrong_change_gets_the_sentence_of_the_command_line(
     address: str,
     command: Callable[..., Finished],
 ) -> None:
-    shows(browser, address, fragment("incast", [], ["run.duration=1sec"]))
+    shows(browser, address, link("incast", [], ["run.duration=1sec"]))
     done = command("run", "incast", "--set", "run.duration=1sec")
     said = until(browser, "!document.getElementById('error').hidden && "
                  "document.getElementById('error').textContent")  # fmt: skip
@@ -246,7 +187,7 @@ def test_what_is_too_large_is_refused_with_its_cost_and_the_command(
     browser: Any,  # noqa: ANN401
     address: str,
 ) -> None:
-    shows(browser, address, fragment("fat-tree-1024"))
+    shows(browser, address, link("fat-tree-1024"))
     said = until(browser, "!document.getElementById('error').hidden && "
                  "document.getElementById('error').textContent")  # fmt: skip
     assert re.search(r"would take about \d+ s and \d+ MB of memory here", said), said
@@ -259,7 +200,7 @@ def test_a_link_holds_the_whole_state_and_the_command_repeats_it(
     tmp_path: Path,
     command: Callable[..., Finished],
 ) -> None:
-    shows(browser, address, fragment("incast", ["timely"], ["run.duration=20ms", "run.warmup=5ms"]))
+    shows(browser, address, link("incast", ["timely"], ["run.duration=20ms", "run.warmup=5ms"]))
     ended(browser)
     # A change by a control, another scheme, and another seed.
     browser.execute_script(
@@ -277,8 +218,8 @@ def test_a_link_holds_the_whole_state_and_the_command_repeats_it(
     ended(browser)
     digests = "[...document.querySelectorAll('[data-digest]')].map(one => one.textContent)"
     first = browser.execute_script(f"return {digests}")
-    link = browser.current_url
-    shows(browser, link, "")
+    held = browser.current_url
+    shows(browser, held, "")
     ended(browser)
     assert browser.execute_script(f"return {digests}") == first
     assert browser.find_element("id", "seed").get_attribute("value") == "9"
@@ -299,32 +240,56 @@ def test_a_link_holds_the_whole_state_and_the_command_repeats_it(
     ]
 
 
-def test_every_control_is_reached_by_keyboard(browser: Any, address: str) -> None:  # noqa: ANN401
-    shows(browser, address, fragment("tcp-incast", ["newreno"]))
+def test_a_link_that_python_makes_is_the_state_that_the_page_has(
+    browser: Any,  # noqa: ANN401
+    address: str,
+) -> None:
+    files = {"topology.txt": TOPOLOGY, "flow.txt": FLOWS, "mine.cdf": SIZES}
+    changes = ["run.duration=3ms", "cc.timely.t_high=70us", "run.duration=2ms"]
+    made = links.fragment(
+        "my sizes & more",
+        text=SCENARIO,
+        files=files,
+        changes=changes,
+        schemes=["timely:zhu", "dctcp"],
+        seed=2**64 - 1,
+    )
+    shows(browser, address, "#" + made)
     ended(browser)
-    until(browser, "document.getElementById('rows').children.length")
-    every = """
-      return [...document.querySelectorAll(
-        "a[href], button, select, input, summary, [tabindex='0'], [contenteditable]")]
-        .filter(one => !one.disabled && one.checkVisibility({visibilityProperty: true}))
-        .filter(one => one.tabIndex >= 0)
-        .map((one, number) => { one.dataset.place = number; return one.outerHTML.slice(0, 120); })
-    """
-    names = browser.execute_script(every)
-    assert len(names) > 40
-    reached = set()
-    browser.execute_script("document.activeElement.blur()")
-    for _ in range(len(names) + 5):
-        press(browser, "Tab", 9)
-        reached.add(browser.execute_script("return document.activeElement.dataset.place"))
-    missing = [name for place, name in enumerate(names) if str(place) not in reached]
-    assert missing == []
+    state = parse_qs(browser.current_url.partition("#")[2])
+    mine = parse_qs(made)
+    for own in (state, mine):
+        (packed,) = own.pop("t")
+        whole = zlib.decompress(base64.urlsafe_b64decode(packed + "=="), wbits=-15)
+        own["text"] = json.loads(whole)
+    assert state == mine
+    assert mine["set"] == ["cc.timely.t_high=70us", "run.duration=2ms"]
+    scenario = _core.restore_scenario(
+        SCENARIO, "some.toml", {f"data/{name}": text for name, text in files.items()}
+    ).with_set(*changes)
+    names = [table.name for table in _core.run(scenario, "dctcp", seed=2**64 - 1).tables]
+    for place, scheme in enumerate(("timely:zhu", "dctcp")):
+        choose(browser, "table-scheme", str(place))
+        flows = _core.run(scenario, scheme, seed=2**64 - 1).tables[names.index("flows")]
+        expected: Any = flows
+        found = polars.read_ipc(saved(browser, names.index("flows"), "arrow"))
+        assert found.equals(polars.DataFrame(expected)), scheme
 
 
-def press(browser: Any, key: str, code: int) -> None:  # noqa: ANN401
-    for kind in ("keyDown", "keyUp"):
-        event = {"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}
-        browser.execute_cdp_cmd("Input.dispatchKeyEvent", event)
+def test_a_page_refuses_what_python_gives_no_link_to() -> None:
+    """The limits of the page, which `incast reproduce` knows, too."""
+    source = (ROOT / "crates/wasm/src/opened.rs").read_text(encoding="utf-8")
+    limits = dict(re.findall(r"const (\w+): f64 = ([\d.e]+);", source))
+    assert float(limits["SLOWER"]) == links.SLOWER
+    assert float(limits["MOST_SECONDS"]) == links.MOST_SECONDS
+    assert float(limits["MOST_BYTES"]) == links.MOST_BYTES
+
+
+def test_every_control_is_reached_by_keyboard(browser: Any, address: str) -> None:  # noqa: ANN401
+    shows(browser, address, link("tcp-incast", ["newreno"]))
+    ended(browser)
+    until(browser, "document.getElementById('table-rows').children.length")
+    assert reaches_all(browser) > 40
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -335,23 +300,14 @@ def test_the_page_fits_and_axe_finds_no_violation(
     width: int,
     theme: str,
 ) -> None:
-    features = [
-        {"name": "prefers-color-scheme", "value": theme},
-        {"name": "prefers-reduced-motion", "value": "reduce"},
-    ]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    part = fragment("incast", [], ["run.duration=20ms", "run.warmup=5ms"])
+    looks(browser, theme, still=True)
+    part = link("incast", [], ["run.duration=20ms", "run.warmup=5ms"])
     shows(browser, address, part, width)
     ended(browser)
-    until(browser, "document.getElementById('rows').children.length")
+    until(browser, "document.getElementById('table-rows').children.length")
     browser.execute_script(
         "for (const one of document.querySelectorAll('details')) one.open = true"
     )
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    assert browser.execute_script(
-        "return performance.getEntriesByType('resource').map(one => one.name)"
-        ".filter(name => !name.startsWith('blob:') && !name.startsWith('data:'))"
-    ) == []  # fmt: skip
     moving = browser.execute_script(
         "return [...document.querySelectorAll('*')].filter(one => {"
         "  const style = getComputedStyle(one);"
@@ -359,14 +315,7 @@ def test_the_page_fits_and_axe_finds_no_violation(
         "}).filter(one => !one.closest('.cm-editor')).length"
     )
     assert moving == 0
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed (npm ci --prefix web)")
-    browser.execute_script(AXE.read_text(encoding="utf-8"))
-    found = browser.execute_async_script(
-        "const done = arguments[0]; axe.run().then(found => done(found.violations.map(one =>"
-        " [one.id, one.nodes.map(node => node.html.slice(0, 200))])))"
-    )
-    assert found == []
+    fits(browser, width)
 
 
 # Times each picture that the page draws.
@@ -385,7 +334,7 @@ def test_pictures_of_a_run_are_drawn_in_less_than_50_ms(browser: Any, address: s
     """Half of them at least: here, workers and other tests take the processors (guide/page.md)."""
     source = {"source": TIMED}
     script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", source)
-    shows(browser, address, fragment("timely-network-imbalance"))
+    shows(browser, address, link("timely-network-imbalance"))
     ended(browser)
     browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
     times = sorted(browser.execute_script("return window.pictures"))
@@ -394,10 +343,10 @@ def test_pictures_of_a_run_are_drawn_in_less_than_50_ms(browser: Any, address: s
 
 
 def test_a_page_from_disk_is_the_same(browser: Any, address: str) -> None:  # noqa: ANN401
-    part = fragment("incast", ["timely"], ["run.duration=20ms", "run.warmup=5ms"])
+    part = link("incast", ["timely"], ["run.duration=20ms", "run.warmup=5ms"])
     digest = "document.querySelector('[data-digest]').textContent"
     found = []
-    for place in (address, page.FILE.as_uri()):
+    for place in (address, links.PAGE.as_uri()):
         shows(browser, place, part)
         ended(browser)
         found.append(browser.execute_script(f"return {digest}"))
@@ -414,7 +363,7 @@ def test_nothing_but_the_page_is_served(address: str) -> None:
 def test_a_page_that_is_not_built_is_said_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(page, "FILE", tmp_path / "index.html")
+    monkeypatch.setattr(links, "PAGE", tmp_path / "index.html")
     with pytest.raises(incast.IncastError, match=r"the page is not built: .* `make page`"):
         page.ui(no_browser=True)
 
@@ -424,7 +373,7 @@ def test_a_port_that_is_taken_is_said_in_a_sentence(
 ) -> None:
     built = tmp_path / "index.html"
     built.write_text("<!doctype html>")
-    monkeypatch.setattr(page, "FILE", built)
+    monkeypatch.setattr(links, "PAGE", built)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(incast.IncastError, match=f"--port {port}: .*; choose another"):

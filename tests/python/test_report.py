@@ -1,28 +1,37 @@
 """The report of experiments: one page, complete without scripts, whose parts a script can find."""
 
+import base64
 import json
 import re
+import zlib
 from collections import Counter
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+import incast
+from incast import _core
+from incast.base import links
 from incast.figures import look
 from incast.figures.style import blank, logarithmic
-from incast.reproduce import driver, figures
+from incast.reproduce import driver, figures, live
 from incast.reproduce.claims import Verdict
 from incast.reproduce.interactive import inline
 from incast.reproduce.outcome import Outcome
+from incast.reproduce.runs import Done, plans
 from incast.reproduce.spec import Claim, load
 from incast.reproduce.words import counted
 from incast.results.seeds import NOT_NEGATIVE, Spread
 from incast.terminal.numbers import measured
 from test_reproduce import EXPERIMENT
 
+PAGE = "<!doctype html><title>the page</title>"
 SECOND = EXPERIMENT.replace("Two schemes", "Again two schemes")
 
 
@@ -53,7 +62,11 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Outcome], st
     for name, text in (("first", EXPERIMENT), ("second", SECOND)):
         (folder / f"{name}.toml").write_text(text)
     chosen = [load(folder / "first.toml"), load(folder / "second.toml")]
-    found = list(driver.reproduce(chosen, folder / "out", jobs=1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(links, "PAGE", folder / "built.html")
+        links.PAGE.write_text(PAGE)
+        found = list(driver.reproduce(chosen, folder / "out", jobs=1))
+    assert (folder / "out" / "page.html").read_text() == PAGE
     return found, (folder / "out" / "index.html").read_text()
 
 
@@ -170,6 +183,60 @@ def test_a_figure_is_as_before_when_it_was_put_into_a_page(
         svg = inline(one, "x-").svg
         np.testing.assert_equal(state(one), before)
         assert 5_000 < len(svg) < 200_000
+
+
+def test_figures_have_links_to_a_page_that_runs_what_is_behind_them(
+    written: tuple[list[Outcome], str],
+) -> None:
+    outcomes, text = written
+    parts = re.findall(r"<figure>.*?</figure>", text, flags=re.DOTALL)
+    drawn = [(of, figure) for of in outcomes for figure in of.experiment.figure]
+    for part, (of, figure) in zip(parts, drawn, strict=True):
+        hrefs = [own["href"] for own in Page(part).all("a", "href") if "#" in own["href"]]
+        # TIMELY at the values of the axis that are drawn, and PFC alone, which the axis leaves.
+        shown = [("timely", at) for at in (2, 5) if not figure.at or at in figure.at]
+        for href, (case, at) in zip(hrefs, [*shown, ("pfc", None)], strict=True):
+            page, _, fragment = href.partition("#")
+            state = parse_qs(fragment)
+            scheme = of.experiment.case_of(case).scheme
+            assert (page, state["s"], state["cc"]) == ("page.html", ["incast"], [scheme])
+            scenario = incast.load("incast").with_set(*state["set"])
+            run = _core.run(scenario, scheme, seed=int(state["seed"][0]))
+            assert run.summary["rtt_mean_us"] == of.values(case, at, "rtt_mean_us")[0]
+
+
+def test_links_lead_to_the_page_that_was_named_or_to_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links, "PAGE", tmp_path / "built.html")
+    assert live.page(tmp_path, {}, None) is None
+    links.PAGE.write_text(PAGE)
+    named = live.page(tmp_path, {}, "https://example.org/page/")
+    assert named is not None
+    assert named.address == "https://example.org/page/"
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_scenario_that_does_not_ship_is_in_its_link(tmp_path: Path) -> None:
+    text = incast.load("incast").with_set("run.duration=5ms", "run.warmup=1ms").toml()
+    (tmp_path / "mine.toml").write_text(text)
+    changed = EXPERIMENT.replace('scenario = "incast"', 'scenario = "mine.toml"')
+    (tmp_path / "changed.toml").write_text(changed)
+    of = load(tmp_path / "changed.toml")
+    planned = {of.name: plans(of, quick=True)}
+    outcome = Outcome(of, True, {(plan.case, plan.at, 1): Done({}) for plan in planned[of.name]})
+    entries = live.Page("p", planned).entries(outcome, of.figure[0])
+    (state,) = {entry.links[0][1].partition("&t=")[2] for entry in entries}
+    whole = zlib.decompress(base64.urlsafe_b64decode(state + "=="), wbits=-15)
+    assert json.loads(whole) == [text, {}]
+
+
+def test_what_a_page_would_refuse_has_no_link(tmp_path: Path) -> None:
+    (tmp_path / "large.toml").write_text(EXPERIMENT.replace("duration=5ms", "duration=1000s"))
+    of = load(tmp_path / "large.toml")
+    planned = {of.name: plans(of, quick=True)}
+    outcome = Outcome(of, True, {(plan.case, plan.at, 1): Done({}) for plan in planned[of.name]})
+    assert live.Page("p", planned).entries(outcome, of.figure[0]) == []
 
 
 @pytest.mark.parametrize(

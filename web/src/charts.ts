@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { colour, h, ofScheme, shown, time } from "./dom.js";
 import { MOST_FLOWS, type Points, type Run } from "./run.js";
 
-interface Series {
+export interface Series {
   label: string;
   colour: string;
   width: number;
@@ -13,8 +13,14 @@ interface Series {
   y: Points;
 }
 
+/** A level that is drawn across a figure, such as a threshold. */
+export interface Mark {
+  label: string;
+  y: number;
+}
+
 /** A figure of some series. It is made anew when their number changes. */
-class Figure {
+export class Figure {
   readonly element: HTMLElement;
   readonly #plot: HTMLElement;
   readonly #value: HTMLElement;
@@ -32,12 +38,14 @@ class Figure {
   }
 
   /** Shows series, each with its own points, and a line at a moment. */
-  show(series: Series[], moment: number | null, least = 0, note = ""): void {
-    this.#least = Math.max(this.kind.least ?? 0, least);
+  show(series: Series[], moment: number | null, least = 0, note = "", marks: Mark[] = []): void {
+    this.#least = Math.max(this.kind.least ?? 0, least, ...marks.map(({ y }) => y * 1.08));
+    this.#marks = marks;
     const data = joined(series);
     const width = this.#plot.clientWidth;
     if (width === 0) return;
     const made = `${series.map((one) => one.label + one.colour).join()}|${width}`;
+    this.#moment = moment;
     if (made !== this.#made || !this.#chart) {
       this.#chart?.destroy();
       this.#chart = new uPlot(this.#options(series, width), data, this.#plot);
@@ -45,10 +53,10 @@ class Figure {
     } else {
       this.#chart.setData(data);
     }
-    this.#moment = moment;
     this.#describe(series, note);
   }
 
+  #marks: Mark[] = [];
   #moment: number | null = null;
   #least = 0;
   #latest = "";
@@ -100,7 +108,7 @@ class Figure {
       ],
       hooks: {
         setCursor: [(chart) => this.#say(chart, series)],
-        draw: [(chart) => this.#line(chart)],
+        draw: [(chart) => this.#line(chart), (chart) => this.#levels(chart)],
       },
     };
   }
@@ -128,6 +136,25 @@ class Figure {
     chart.ctx.lineTo(x, top + height);
     chart.ctx.stroke();
     chart.ctx.restore();
+  }
+
+  #levels(chart: uPlot): void {
+    const { left, width } = chart.bbox;
+    const { ctx } = chart;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = colour("--text");
+    ctx.font = `${11 * devicePixelRatio}px ${getComputedStyle(document.body).fontFamily}`;
+    ctx.textAlign = "right";
+    ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+    for (const { label, y } of this.#marks) {
+      const at = Math.round(chart.valToPos(y, "y", true));
+      ctx.beginPath();
+      ctx.moveTo(left, at);
+      ctx.lineTo(left + width, at);
+      ctx.stroke();
+      ctx.fillText(label, left + width - 4, at - 4);
+    }
+    ctx.restore();
   }
 }
 
@@ -162,7 +189,7 @@ export class Charts {
     const over = (title: string, unit: string, value: (run: Run) => Points) => {
       const figure = new Figure(title, unit, { x: "time" });
       const line = (run: Run) => ({
-        label: run.scheme,
+        label: run.label,
         colour: ofScheme(run.number),
         width: 1.5,
         x: run.traces.at_us,
@@ -177,7 +204,7 @@ export class Charts {
       { figure: rtts, show: (all) => rtts.show(all.map(distribution), null) },
       over("Carried to hosts, headers included", "Gb/s", ({ traces }) => traces.carried),
       ...runs.map((run) => {
-        const figure = new Figure(`Rate of each flow, ${run.scheme}`, "Gb/s", { x: "time" });
+        const figure = new Figure(`Rate of each flow, ${run.label}`, "Gb/s", { x: "time" });
         return { figure, show: (all: Run[], moment: number | null) => rates(run, figure, all, moment) };
       }),
     ];
@@ -201,7 +228,7 @@ export class Charts {
 }
 
 /** Shows the rates of a run's flows, at one scale for all runs. */
-function rates({ flows, number, traces }: Run, figure: Figure, all: Run[], moment: number | null): void {
+export function rates({ flows, number, traces }: Run, figure: Figure, all: Run[], moment: number | null): void {
   figure.element.hidden = traces.rates.length === 0;
   const alpha = Math.max(0.15, 0.9 / Math.sqrt(Math.max(1, traces.rates.length)));
   const series = traces.rates.map((y, place) => ({
@@ -217,7 +244,7 @@ function rates({ flows, number, traces }: Run, figure: Figure, all: Run[], momen
 }
 
 /** The share of samples that are no longer than the end of each bucket. */
-function distribution(run: Run): Series {
+export function distribution(run: Run): Series {
   const total = run.buckets.reduce((sum, [, , count]) => sum + count, 0);
   const [x, y] = [[] as number[], [] as Points];
   let sum = 0;
@@ -230,5 +257,5 @@ function distribution(run: Run): Series {
     x.push(high / 1e3);
     y.push(sum / total);
   }
-  return { label: run.scheme, colour: ofScheme(run.number), width: 1.5, x, y };
+  return { label: run.label, colour: ofScheme(run.number), width: 1.5, x, y };
 }

@@ -5,18 +5,22 @@ import { Mistake, type News, type Order } from "./types.js";
 
 let compiled: Promise<WebAssembly.Module> | null = null;
 
-/** The module, which stands in the page, compressed. */
+const workerUrl = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
+
+/** The module, which stands in the page, compressed. A worker unpacks it, so that the page answers. */
 function module(): Promise<WebAssembly.Module> {
-  compiled ??= (async () => {
+  compiled ??= new Promise((done, failed) => {
+    const worker = new Worker(workerUrl);
+    worker.onmessage = ({ data }: MessageEvent<News>) => {
+      worker.terminate();
+      if (data.kind === "module") done(data.module);
+      else failed(new Error(data.kind === "mistake" ? data.sentence : data.kind));
+    };
     const text = document.getElementById("module")?.textContent ?? "";
-    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return WebAssembly.compile(await new Response(stream).arrayBuffer());
-  })();
+    worker.postMessage({ kind: "packed", text } satisfies Order);
+  });
   return compiled;
 }
-
-const workerUrl = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
 
 /** A worker with one instance of the simulator. */
 export class Engine {

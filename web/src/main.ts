@@ -1,320 +1,82 @@
-/** The page: what is chosen, and what is shown of it. */
+/** The page: which of its parts is shown, the files that are opened, and its colours. */
 
-import shipped from "virtual:scenarios";
-import { Charts } from "./charts.js";
-import { Panel, paths } from "./controls.js";
-import { by, copy, download, h, shown, time } from "./dom.js";
-import { Editor } from "./editor.js";
-import { Engine } from "./engine.js";
-import { NetworkView } from "./network.js";
-import { Tables, summary } from "./results.js";
-import { Run } from "./run.js";
-import { type State, command, first, fragment, open, parsed, textOf } from "./state.js";
-import { type About, Mistake, type Opened } from "./types.js";
+import { about } from "./desk.js";
+import { by, copy } from "./dom.js";
+import * as guides from "./guides.js";
+import * as result from "./result.js";
+import * as simulator from "./simulator.js";
 
-/** A run that is expected to take longer than this begins when it is told to. */
-const QUICK_S = 12;
+type View = "simulator" | "guide" | "result";
 
-const desk = new Engine();
-const charts = new Charts(by("charts"));
-const tables = new Tables(by("tables"));
-const editor = new Editor(by("editor"), (text) => {
-  state.text = text === shippedText(state.name) ? null : text;
-  void refresh();
-});
-const settings = new Panel(by("settings"), change);
-const parameters = new Panel(by("parameters"), change);
-
-let state: State = first();
-let about: About;
-let opened: Opened | null = null;
-let runs: Run[] = [];
-let views: NetworkView[] = [];
-let paused = false;
-/** The interval that is looked at; null for the latest. */
-let looked: number | null = null;
-
-const [runButton, pauseButton] = [by<HTMLButtonElement>("run"), by<HTMLButtonElement>("pause")];
-const [pace, seed, timeline] = [by<HTMLSelectElement>("pace"), by<HTMLInputElement>("seed"), by<HTMLInputElement>("time")];
-const [scenarioMenu, addScheme] = [by<HTMLSelectElement>("scenario"), by<HTMLSelectElement>("add-scheme")];
-
-function shippedText(name: string): string | undefined {
-  return shipped.find((one) => one.name === name)?.text;
-}
-
-/** Says a mistake where it is seen, or that there is none. */
-function mistaken(mistake: Mistake | null): void {
-  const place = by("error");
-  place.hidden = mistake === null;
-  place.textContent = mistake?.message ?? "";
-  editor.mark(mistake);
-}
-
-let changing = 0;
-
-function change(path: string, value: string): void {
-  state.changes.delete(path);
-  if (value !== original(path)) state.changes.set(path, value);
-  clearTimeout(changing);
-  changing = window.setTimeout(() => void refresh(), 120);
-}
-
-/** The value that the scenario's text has at a path, as `--set` takes it. */
-function original(path: string): string | undefined {
-  let value: unknown = opened?.before;
-  for (const key of path.split(".")) value = (value as Record<string, unknown> | undefined)?.[key];
-  if (value === undefined) return undefined;
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-let refreshing = 0;
-
-/** Opens the state anew, and runs it if that is quick. */
-async function refresh(): Promise<void> {
-  const own = ++refreshing;
-  try {
-    const found = await desk.ask<Opened>({ ask: "open", ...open(state) });
-    if (own !== refreshing) return;
-    opened = found;
-    mistaken(null);
-    show(found);
-    const refused = found.schemes.map((one) => one.refused).filter((one) => one !== null);
-    const seconds = Math.max(...found.schemes.map((one) => one.seconds));
-    if (refused.length) {
-      stop();
-      mistaken(new Mistake(`${state.name}: ${refused[0]}. The command is below.`));
-    } else if (seconds <= QUICK_S) start();
-    else {
-      stop();
-      by("message").textContent = `This run will take about ${shown(seconds, 2)} s here. Press Run.`;
-    }
-  } catch (error) {
-    if (own !== refreshing) return;
-    stop();
-    editor.show(textOf(state));
-    scenarioMenu.value = state.text === null ? state.name : "";
-    mistaken(error instanceof Mistake ? error : new Mistake(String(error)));
+/** Shows a part of the page, and ends what runs in the others. */
+function view(name: View): void {
+  document.body.dataset["view"] = name;
+  by<HTMLAnchorElement>("skip").href = `#${name}`;
+  for (const part of document.querySelectorAll<HTMLElement>("[data-of]")) part.hidden = part.dataset["of"] !== name;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.id === `to-${name}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   }
-  await linked();
+  if (name !== "simulator") simulator.leave();
+  if (name !== "guide") guides.leave();
 }
 
-/** Writes the state into the address, and the command that repeats it. */
-async function linked(): Promise<void> {
-  by("command").textContent = command(state);
-  const own = state.text !== null;
-  by("command-note").replaceChildren(
-    own ? "Its file: " : "It gives the same tables, to the last bit.",
-    own ? h("button", { type: "button", click: () => download(`${state.name}.toml`, textOf(state), "text/plain") }, `${state.name}.toml`) : "",
-  );
-  const text = await fragment(state);
-  history.replaceState(null, "", `#${text}`);
-}
-
-function show(found: Opened): void {
-  by("title").textContent = found.title;
-  by("description").textContent = found.description;
-  const warnings = [...found.warnings, ...found.schemes.flatMap((one) => one.warnings)];
-  by("warnings").replaceChildren(...warnings.map((text) => h("li", {}, text)));
-  editor.show(textOf(state));
-  settings.scenario(found, about);
-  parameters.parameters(found, about);
-  if (document.activeElement !== seed) seed.value = state.seed || found.seed;
-  scenarioMenu.value = state.text === null ? state.name : "";
-  showSchemes(found);
-  const changes = [...state.changes].map(([path, value]) =>
-    h("li", {}, h("code", {}, `${path}=${value}`), h("button", { type: "button", "aria-label": `Undo ${path}`, click: () => {
-      state.changes.delete(path);
-      void refresh();
-    } }, "×")),
-  );
-  by("changes").replaceChildren(...(changes.length ? changes : [h("li", { class: "hint" }, "None: the scenario as it is.")]));
-}
-
-function showSchemes(found: Opened): void {
-  const names = found.schemes.map((one) => one.name);
-  const chosen = names.map((name, number) => {
-    const key = h("span", { class: "key" });
-    key.style.background = `var(--scheme-${(number % 6) + 1})`;
-    const remove = h("button", { type: "button", "aria-label": `Leave out ${name}`, disabled: names.length === 1, click: () => {
-      state.schemes = names.filter((other) => other !== name);
-      void refresh();
-    } }, "×");
-    return h("li", {}, key, h("span", {}, name), remove);
-  });
-  by("schemes").replaceChildren(...chosen);
-  const own = Object.keys((found.values as { cc?: object }).cc ?? {});
-  const known = about.algorithms.map((one) => one.name);
-  const groups = about.algorithms.map((one) =>
-    h("optgroup", { label: one.name }, ...[one.name, ...one.presets.map((preset) => `${one.name}:${preset.name}`)]
-      .filter((name) => !names.includes(name))
-      .map((name) => h("option", { value: name }, name))),
-  );
-  const aliases = own.filter((name) => !known.includes(name) && !names.includes(name));
-  addScheme.replaceChildren(
-    h("option", { value: "" }, "choose an algorithm"),
-    ...aliases.map((name) => h("option", { value: name }, name)),
-    ...groups,
-  );
-}
-
-function stop(): void {
-  for (const run of runs) run.end();
-  pauseButton.disabled = true;
-}
-
-function start(): void {
-  if (!opened) return;
-  stop();
-  [paused, looked] = [false, null];
-  const { network, schemes } = opened;
-  runs = schemes.map((scheme, number) => new Run(scheme.name, number, network, () => later()));
-  views = runs.map((run) => new NetworkView(run));
-  by("networks").replaceChildren(h("h2", { class: "sr" }, "Network"), ...views.map((view) => view.element));
-  charts.reset(runs);
-  const asked = open(state);
-  for (const run of runs) run.start(asked, state.seed || opened.seed, Number(pace.value));
-  runButton.textContent = "Run again";
-  pauseButton.disabled = false;
-  pauseButton.textContent = "Pause";
-  timeline.disabled = false;
-  document.body.dataset["state"] = "running";
-  by("summary").classList.add("old");
-  by("tables").classList.add("old");
-  later();
-}
-
-let drawing = false;
-let changed = false;
-
-/** Draws what has changed, with the next pictures. */
-function later(): void {
-  changed = true;
-  charts.changed();
-  again();
-}
-
-function again(): void {
-  if (drawing) return;
-  drawing = true;
-  requestAnimationFrame(() => {
-    drawing = false;
-    draw();
-  });
-}
-
-let told: Run[] = [];
-
-function draw(): void {
-  const last = Math.max(0, ...runs.map((run) => run.frames.length));
-  const intervals = Math.max(1, ...runs.map((run) => run.intervals));
-  timeline.max = String(intervals);
-  if (looked === null) timeline.value = String(Math.max(1, last));
-  const at = looked === null ? last : Math.min(looked, last);
-  const frames = runs.map((run) => run.frames[Math.min(at, run.frames.length) - 1]);
-  const moment = Math.max(0, ...frames.map((frame) => frame?.at_us ?? 0));
-  if (charts.draw(runs, looked === null ? null : moment)) again();
-  if (!changed) return;
-  changed = false;
-  const most = Math.max(1, ...runs.map((run) => run.traces.mostQueue));
-  views.forEach((view, number) => view.draw(frames[number], most));
-  if (last > 0) document.body.dataset["first"] ??= String(Math.round(performance.now()));
-  const over = runs.length > 0 && runs.every((run) => run.over);
-  by("moment").textContent = opened ? `${time(moment)} of ${time(opened.duration_us)}` : "";
-  timeline.setAttribute("aria-valuetext", time(moment));
-  const wrong = runs.find((run) => run.mistake);
-  if (wrong?.mistake) mistaken(wrong.mistake);
-  if (over && told !== runs) {
-    told = runs;
-    ended();
-  } else if (!over && runs.length) {
-    const text = paused ? "Paused." : `Running: measured from ${time(opened?.warmup_us ?? 0)} on.`;
-    if (by("message").textContent !== text) by("message").textContent = text;
+/** Shows what the address names. */
+async function route(): Promise<void> {
+  const text = location.hash.slice(1);
+  const guide = new URLSearchParams(text).get("guide");
+  if (text === "guides" || guide !== null) {
+    view("guide");
+    guides.show(guide);
+  } else if (text === "result") {
+    view("result");
+  } else {
+    view("simulator");
+    document.title = "incast: datacenter congestion control in a page";
+    await simulator.restore(text);
   }
 }
 
-function ended(): void {
-  const found = runs.filter((run) => run.finished);
-  pauseButton.disabled = true;
-  document.body.dataset["state"] = "ended";
-  by("message").textContent = found.length ? "The run has ended." : "";
-  const asShipped = state.text === null && state.changes.size === 0;
-  const published = asShipped ? (opened?.published ?? {}) : {};
-  const note = !asShipped && Object.keys(opened?.published ?? {}).length ? "Published values stand beside the scenario as it ships." : "";
-  summary(by("summary"), runs, about, published, note);
-  tables.show(runs);
-  by("summary").classList.remove("old");
-  by("tables").classList.remove("old");
-}
-
-async function openFiles(files: FileList): Promise<void> {
-  const texts = new Map<string, string>();
-  for (const file of files) texts.set(file.name, await file.text());
-  const name = [...texts.keys()].find((one) => one.endsWith(".toml"));
-  if (!name) {
-    mistaken(new Mistake(`${[...texts.keys()].join(", ")}: no scenario; expected a file in TOML, whose name ends in .toml`));
+/** Opens the directory of a result, or a scenario with the files that it names. */
+async function opened(files: result.Found[]): Promise<void> {
+  if (files.some(({ path }) => result.isMark(path))) {
+    history.pushState(null, "", "#result");
+    view("result");
+    await result.open(files);
     return;
   }
-  const text = texts.get(name) ?? "";
-  texts.delete(name);
-  state = { ...first(), name: name.replace(/\.toml$/, ""), text, files: Object.fromEntries(texts) };
-  await refresh();
+  const texts = new Map<string, string>();
+  for (const { path, file } of files) texts.set(path.split("/").pop() ?? path, await file.text());
+  view("simulator");
+  await simulator.openTexts(texts);
+}
+
+function chosen(input: HTMLInputElement): void {
+  const files = [...(input.files ?? [])].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
+  if (files.length) void opened(files);
+  input.value = "";
 }
 
 function listen(): void {
-  runButton.addEventListener("click", () => start());
-  pauseButton.addEventListener("click", () => {
-    paused = !paused;
-    pauseButton.textContent = paused ? "Go on" : "Pause";
-    for (const run of runs) run.order({ kind: "pause", on: paused });
-    later();
-  });
-  pace.addEventListener("change", () => {
-    for (const run of runs) run.order({ kind: "pace", pace: Number(pace.value) });
-  });
-  seed.addEventListener("change", () => {
-    state.seed = seed.value.trim() === opened?.seed ? "" : seed.value.trim();
-    void refresh();
-  });
-  timeline.addEventListener("input", () => {
-    const last = Math.max(0, ...runs.map((run) => run.frames.length));
-    looked = Number(timeline.value) >= last ? null : Number(timeline.value);
-    later();
-  });
-  scenarioMenu.addEventListener("change", () => {
-    if (!scenarioMenu.value) return;
-    state = { ...first(), name: scenarioMenu.value };
-    void refresh();
-  });
-  addScheme.addEventListener("change", () => {
-    const names = opened?.schemes.map((one) => one.name) ?? [];
-    if (addScheme.value) state.schemes = [...names, addScheme.value];
-    void refresh();
-  });
-  by<HTMLFormElement>("assign").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const field = by<HTMLInputElement>("assignment");
-    const at = field.value.indexOf("=");
-    if (at <= 0) {
-      mistaken(new Mistake(`${JSON.stringify(field.value)}: expected KEY=VALUE, such as run.duration=50ms`));
-      return;
-    }
-    change(field.value.slice(0, at).trim(), field.value.slice(at + 1).trim());
-    field.value = "";
-  });
-  const files = by<HTMLInputElement>("file");
-  by("open").addEventListener("click", () => files.click());
-  files.addEventListener("change", () => files.files && void openFiles(files.files));
+  for (const [button, input] of [["open", "file"], ["open-result", "directory"]] as const) {
+    const field = by<HTMLInputElement>(input);
+    by(button).addEventListener("click", () => field.click());
+    field.addEventListener("change", () => chosen(field));
+  }
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => {
     event.preventDefault();
-    if (event.dataTransfer?.files.length) void openFiles(event.dataTransfer.files);
+    const items = event.dataTransfer?.items;
+    if (items?.length) void result.dropped(items).then(opened);
   });
   const linkButton = by<HTMLButtonElement>("copy-link");
-  linkButton.addEventListener("click", () => void linked().then(() => copy(location.href, linkButton)));
-  const commandButton = by<HTMLButtonElement>("copy-command");
-  commandButton.addEventListener("click", () => void copy(command(state), commandButton));
-  window.addEventListener("hashchange", () => void restored());
-  window.addEventListener("resize", () => later());
+  linkButton.addEventListener("click", () => void simulator.linked().then(() => copy(location.href, linkButton)));
+  by("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    // The address is that of a state, and stays.
+    by(document.body.dataset["view"] ?? "simulator").focus();
+  });
+  window.addEventListener("hashchange", () => void route());
   theme();
 }
 
@@ -325,8 +87,8 @@ function theme(): void {
   const isDark = () => (document.documentElement.dataset["theme"] ?? (system.matches ? "dark" : "light")) === "dark";
   const label = () => {
     button.textContent = isDark() ? "Light" : "Dark";
-    if (runs.length) charts.reset(runs);
-    later();
+    simulator.coloured();
+    guides.coloured();
   };
   button.addEventListener("click", () => {
     document.documentElement.dataset["theme"] = isDark() ? "light" : "dark";
@@ -336,24 +98,16 @@ function theme(): void {
   label();
 }
 
-/** Takes the state of the address, if it has one. */
-async function restored(): Promise<void> {
-  const text = location.hash.slice(1);
-  const found = text ? await parsed(text) : first();
-  if (found) state = found;
-  await refresh();
-  if (!found) mistaken(new Mistake("this link holds no state that the page knows; here is a scenario that ships"));
-}
-
 async function main(): Promise<void> {
-  scenarioMenu.append(
-    h("option", { value: "", hidden: true }, "a file of your own"),
-    ...shipped.map(({ name, title }) => h("option", { value: name, title }, name)),
-  );
+  const known = await about();
+  simulator.prepare(known);
+  result.prepare(known);
   listen();
-  about = await desk.ask<About>({ ask: "about" });
-  by("paths").append(...paths(about.schema).map(([path, doc]) => h("option", { value: `${path}=` }, doc)));
-  await restored();
+  await route();
 }
 
-main().catch((error: unknown) => mistaken(new Mistake(`the page cannot start: ${String(error)}`)));
+main().catch((error: unknown) => {
+  const place = by("error");
+  place.hidden = false;
+  place.textContent = `the page cannot start: ${String(error)}`;
+});

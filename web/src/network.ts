@@ -44,7 +44,7 @@ export class NetworkView {
   #places: Point[] = [];
 
   constructor(private readonly run: Run) {
-    const { network, scheme, number } = run;
+    const { network, label: scheme, number } = run;
     this.#drawn = network.links.length > 0 && network.links.length <= MOST_LINKS;
     this.#canvas = h("canvas", { role: "img", "aria-label": `Network under ${scheme}`, hidden: !this.#drawn });
     this.#state = h("span", { class: "value" });
@@ -156,7 +156,7 @@ export class NetworkView {
   }
 
   #say(frame: Frame | undefined): void {
-    const { network, scheme } = this.run;
+    const { network, label: scheme } = this.run;
     if (!frame) return;
     const ports = network.links.slice(network.hosts.length);
     const name = (node: number) => network.hosts[node] ?? network.switches[node - network.hosts.length] ?? "";

@@ -11,6 +11,8 @@ export type Points = (number | null)[];
 export class Traces {
   readonly at_us: number[] = [];
   readonly queue: Points = [];
+  /** The mean backlog of the port whose mean is greatest, in KB. */
+  readonly waiting: Points = [];
   readonly rtt: Points = [];
   readonly carried: Points = [];
   /** The rates of the first lasting flows. */
@@ -23,6 +25,7 @@ export class Traces {
     this.at_us.push(frame.at_us);
     const queue = largest(frame.queues);
     this.queue.push(frame.queues.length ? queue : null);
+    this.waiting.push(frame.queues.length ? frame.waiting : null);
     this.rtt.push(frame.rtt);
     this.carried.push(frame.carried);
     this.mostQueue = Math.max(this.mostQueue, queue);
@@ -45,6 +48,8 @@ export interface Frame {
   held: Uint8Array;
   /** The greatest backlog of each switch port, in KB. */
   queues: Float32Array;
+  /** The mean backlog of the port whose mean is greatest, in KB. */
+  waiting: number;
   /** The mean RTT of the samples of the interval, in us; null without one. */
   rtt: number | null;
   /** What arrived of each lasting flow, in Gb/s. */
@@ -70,6 +75,8 @@ export class Run {
     readonly scheme: string,
     readonly number: number,
     readonly network: Network,
+    /** The name of the run in figures. */
+    readonly label: string,
     private readonly changed: (run: Run) => void,
   ) {
     this.#engine.onNews = (news) => this.#hear(news);
@@ -113,6 +120,7 @@ export class Run {
       case "mistake":
         this.mistake = new Mistake(news.sentence, news.line, news.column);
         break;
+      case "module":
       case "answer":
         return;
     }
@@ -142,6 +150,7 @@ export class Run {
       use,
       held: Uint8Array.from(look.links, ([, held]) => held),
       queues: open ? this.frames.at(-1)?.queues ?? new Float32Array() : Float32Array.from(look.queues, ([, max]) => max / 1e3),
+      waiting: open ? this.frames.at(-1)?.waiting ?? 0 : look.queues.reduce((most, [mean]) => Math.max(most, mean), 0) / 1e3,
       rtt: samples > 0 ? sum / samples / 1e3 : null,
       rates: open ? this.frames.at(-1)?.rates ?? new Float32Array() : Float32Array.from(look.flows, ([, delivered], place) =>
         us > 0 ? ((delivered - (before?.flows[place]?.[1] ?? 0)) * 8) / us / 1e3 : 0,

@@ -101,11 +101,14 @@ export interface Look {
   drops: number;
 }
 
+/** Numbers that may be missing, counts, or names. */
+export type ColumnKind = "number" | "count" | "text";
+
 export interface Column {
   name: string;
   unit: string;
   doc: string;
-  text: boolean;
+  kind: ColumnKind;
 }
 
 export interface Table {
@@ -146,6 +149,7 @@ export type Bucket = [low: number, high: number, count: number];
 
 /** To a worker. */
 export type Order =
+  | { kind: "packed"; text: string }
   | { kind: "module"; module: WebAssembly.Module }
   | { kind: "ask"; id: number; question: object }
   | { kind: "run"; open: Open; scheme: string; seed: string; pace: number }
@@ -154,9 +158,29 @@ export type Order =
 
 /** From a worker. */
 export type News =
+  | { kind: "module"; module: WebAssembly.Module }
   | { kind: "answer"; id: number; value: unknown }
   | { kind: "mistake"; id: number | null; sentence: string; line: number | null; column: number | null }
   | { kind: "started"; flows: number; intervals: number; interval: number }
   | { kind: "frames"; frames: Look[] }
   | { kind: "rtts"; buckets: Bucket[] }
   | { kind: "finished"; finished: Finished; seconds: number };
+
+/** Rows of a table as text. */
+export type Cells = string[][];
+
+/** A column to be written: numbers as bytes, 8 for each, or names. */
+export interface Field {
+  name: string;
+  kind: ColumnKind;
+  values: Uint8Array<ArrayBuffer> | string[];
+}
+
+/** To the worker for Parquet files. */
+export type FileOrder =
+  | { ask: "describe"; file: File }
+  | { ask: "rows"; file: File; from: number; count: number }
+  | { ask: "write"; columns: Field[]; about: string };
+
+/** From it. */
+export type FileNews = { id: number; value: unknown } | { id: number; sentence: string };

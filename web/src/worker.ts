@@ -125,6 +125,15 @@ async function run(open: Open, scheme: string, seed: string): Promise<void> {
   scope.postMessage({ kind: "finished", finished: ask({ ask: "finish" }) as Finished, seconds: spent / 1e3 });
 }
 
+/** The module of its compressed bytes in letters. */
+async function unpacked(text: string): Promise<WebAssembly.Module> {
+  const letters = atob(text);
+  const packed = new Uint8Array(letters.length);
+  for (let place = 0; place < letters.length; place++) packed[place] = letters.charCodeAt(place);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return WebAssembly.compile(await new Response(stream).arrayBuffer());
+}
+
 function failed(error: unknown, id: number | null): void {
   const wrong = error instanceof Wrong ? error : new Wrong(String(error));
   const { message: sentence, line, column } = wrong;
@@ -133,6 +142,12 @@ function failed(error: unknown, id: number | null): void {
 
 scope.onmessage = ({ data }) => {
   switch (data.kind) {
+    case "packed":
+      unpacked(data.text).then(
+        (module) => scope.postMessage({ kind: "module", module }),
+        (error: unknown) => failed(error, null),
+      );
+      break;
     case "module":
       exports = new WebAssembly.Instance(data.module, {}).exports as unknown as Exports;
       break;

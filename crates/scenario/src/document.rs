@@ -55,7 +55,8 @@ impl Files {
         if let Some(other) = self.texts.keys().find(|other| base_name(other) == name) {
             return Err(format!("{other} and {path} have one name; rename one of the files"));
         }
-        if let Some(text) = self.known.get(path) {
+        // Who opens a directory of files knows their names alone.
+        if let Some(text) = self.known.get(path).or_else(|| self.known.get(name)) {
             self.texts.insert(path.to_owned(), text.clone());
             return Ok(text.clone());
         }
@@ -93,8 +94,8 @@ impl Document {
     }
 
     /// Reads a scenario from a text and the texts of the files that it names, by the path that the
-    /// scenario writes ([`texts`](Self::texts)). A file that is not among them is read from the
-    /// disk.
+    /// scenario writes ([`texts`](Self::texts)), or by that without its folder. A file that is not
+    /// among them is read from the disk.
     ///
     /// # Errors
     /// The scenario is wrong.

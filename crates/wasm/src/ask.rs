@@ -48,6 +48,14 @@ pub enum Ask {
         /// The names of the columns.
         columns: Vec<String>,
     },
+    /// All values of a column, to be written to a file: of numbers as bytes, 8 for each value, the
+    /// least first, NaN where there is none; of text in JSON.
+    Values {
+        /// The number of the table.
+        table: usize,
+        /// The number of the column.
+        column: usize,
+    },
     /// A table as a file.
     File {
         /// The number of the table.
@@ -64,7 +72,7 @@ pub struct Open {
     pub file: String,
     /// The text in TOML.
     pub text: String,
-    /// The texts of the files that it names, by the path that it writes.
+    /// The texts of the files that it names, by the path that it writes or by their names.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
     /// Assignments, such as `run.duration=10ms`.

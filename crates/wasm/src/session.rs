@@ -81,6 +81,14 @@ impl Session {
             Ask::Finish => self.finish()?,
             Ask::Rows { table, from, count } => tables::rows(self.table(table)?, from, count),
             Ask::Columns { table, columns } => self.columns(&table, &columns)?,
+            Ask::Values { table, column } => {
+                let columns = &self.table(table)?.columns;
+                let column = columns.get(column).ok_or_else(|| format!("no column {column}"))?;
+                match tables::bytes(column) {
+                    Some(bytes) => return Ok(Answer::Bytes(bytes)),
+                    None => tables::column(column),
+                }
+            }
             Ask::File { table, format } => {
                 let table = self.table(table)?;
                 return Ok(Answer::Bytes(match format {

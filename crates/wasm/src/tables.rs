@@ -37,8 +37,12 @@ pub(crate) fn arrow(table: &Table) -> Result<Vec<u8>, String> {
 /// The description of a table.
 pub(crate) fn described(table: &Table) -> Value {
     let columns = table.columns.iter().map(|column| {
-        let text = matches!(column.values, Values::Text(_));
-        json!({ "name": column.name, "unit": column.unit, "doc": column.doc, "text": text })
+        let kind = match &column.values {
+            Values::F64(_) => "number",
+            Values::U64(_) => "count",
+            Values::Text(_) => "text",
+        };
+        json!({ "name": column.name, "unit": column.unit, "doc": column.doc, "kind": kind })
     });
     json!({
         "name": table.name,
@@ -61,6 +65,15 @@ pub(crate) fn column(column: &Column) -> Value {
         Values::F64(values) => json!(values),
         Values::U64(values) => json!(values),
         Values::Text(names) => names.iter().map(Name::as_str).collect::<Vec<_>>().into(),
+    }
+}
+
+/// The values of a column as bytes, the least first; none of text.
+pub(crate) fn bytes(column: &Column) -> Option<Vec<u8>> {
+    match &column.values {
+        Values::F64(values) => Some(values.iter().flat_map(|value| value.to_le_bytes()).collect()),
+        Values::U64(values) => Some(values.iter().flat_map(|value| value.to_le_bytes()).collect()),
+        Values::Text(_) => None,
     }
 }
 

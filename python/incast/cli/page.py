@@ -1,15 +1,12 @@
 """The simulator in a page, served on this machine alone."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from incast._core import IncastError
+from incast.base import links
 from incast.cli import late
-
-FILE = Path(__file__).parents[1] / "page" / "index.html"
-"""The page: one file, which `make page` builds."""
 
 
 def ui(
@@ -26,10 +23,10 @@ def ui(
     The page runs the simulator itself. It is reached from this machine alone; Ctrl-C ends it.
     """
     try:
-        page = FILE.read_bytes()
+        page = links.PAGE.read_bytes()
     except OSError:
         raise IncastError(
-            f"the page is not built: there is no {FILE}; build it with `make page` in a checkout, "
+            f"the page is not built: there is no {links.PAGE}; build it with `make page` in a checkout, "
             "which needs Node.js and the compiler's target wasm32-unknown-unknown"
         ) from None
     try:

@@ -42,6 +42,14 @@ def reproduce(
         typer.Option(min=1, max=1024, metavar="N", help="Runs side by side; a core each if not."),
     ] = None,
     scheduler: options.Scheduler = None,
+    page: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="The page of the simulator that figures link to, such as that of a web server; a "
+            "copy beside the report if not given.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not tables.")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Show no progress, and no table.")
@@ -81,6 +89,7 @@ def reproduce(
                 jobs=jobs,
                 scheduler=options.check_scheduler(scheduler, jobs),
                 progress=progress,
+                address=page,
             ):
                 done.append(of)
                 if not (quiet or as_json):

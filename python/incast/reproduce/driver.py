@@ -8,7 +8,7 @@ from pathlib import Path
 from incast.api import costs
 from incast.api.costs import CostError
 from incast.base import staging
-from incast.reproduce import page, shelf
+from incast.reproduce import live, page, shelf
 from incast.reproduce.kept import Kept, make
 from incast.reproduce.outcome import Outcome, outcome
 from incast.reproduce.runs import Done, PlannedRun, plans
@@ -36,11 +36,13 @@ def reproduce(
     jobs: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    address: str | None = None,
 ) -> Iterator[Outcome]:
     """Runs experiments side by side; yields each as it is done and written, then writes the report.
 
     Runs are kept in `out`: the same call goes on where it was stopped. They are made in processes
-    of this machine, or by the workers of the Dask scheduler with that address.
+    of this machine, or by the workers of the Dask scheduler with that address. Figures have links
+    to the page of the simulator at `address`, or to a copy of it beside the report.
 
     Raises:
         CostError: A run needs more memory than there is; found before anything is run.
@@ -75,7 +77,11 @@ def reproduce(
             whole = outcome(by_name[name], runs, quick=quick)
             outcomes[name] = shelf.write(whole, target)
             yield whole
-    page.write([outcomes[name] for name in planned], target)
+    try:
+        there = live.page(target, planned, address)
+    except OSError as error:
+        raise store.unwritable(target, error) from None
+    page.write([outcomes[name] for name in planned], target, there)
 
 
 def _check_costs(wanted: Sequence[PlannedRun], jobs: int) -> None:

@@ -10,6 +10,7 @@ import jinja2
 from incast import _core
 from incast.reproduce.claims import Verdict
 from incast.reproduce.interactive import inline
+from incast.reproduce.live import Page
 from incast.reproduce.say import table
 from incast.reproduce.shelf import WrittenOutcome, put
 from incast.reproduce.words import SIGNS, case_label, counted, earlier, origin, totals
@@ -37,20 +38,20 @@ SOURCES = {
 """The publications, by their folder under `papers`."""
 
 
-def write(found: Sequence[WrittenOutcome], out: Path) -> None:
-    """Writes `index.html` and `summary.md`.
+def write(found: Sequence[WrittenOutcome], out: Path, live: Page | None = None) -> None:
+    """Writes `index.html` and `summary.md`; figures have links to a page that runs them.
 
     Raises:
         OutputError: They cannot be written.
     """
     try:
-        put(out / "index.html", html(found))
+        put(out / "index.html", html(found, live))
         put(out / "summary.md", markdown(found))
     except OSError as error:
         raise unwritable(out, error) from None
 
 
-def html(found: Sequence[WrittenOutcome]) -> str:
+def html(found: Sequence[WrittenOutcome], live: Page | None = None) -> str:
     """The report: every claim with its verdict, then a section for each experiment.
 
     It needs no network. A script of its own filters the claims, shows values below the pointer, and
@@ -64,7 +65,7 @@ def html(found: Sequence[WrittenOutcome]) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["folding"] = _folding
-    return environment.get_template("report.html.j2").render(**_content(found))
+    return environment.get_template("report.html.j2").render(**_content(found, live))
 
 
 def markdown(found: Sequence[WrittenOutcome]) -> str:
@@ -92,7 +93,7 @@ def _quick(found: Sequence[WrittenOutcome]) -> str:
     return ", quick form" if any(one.outcome.quick for one in found) else ""
 
 
-def _content(found: Sequence[WrittenOutcome]) -> dict[str, Any]:
+def _content(found: Sequence[WrittenOutcome], live: Page | None = None) -> dict[str, Any]:
     verdicts = [verdict for one in found for verdict in one.outcome.verdicts]
     by_source: dict[str, list[WrittenOutcome]] = {name: [] for name in SOURCES}
     for one in found:
@@ -109,7 +110,7 @@ def _content(found: Sequence[WrittenOutcome]) -> dict[str, Any]:
                 "name": source,
                 "title": SOURCES.get(source, source),
                 "totals": totals([verdict for one in own for verdict in one.outcome.verdicts]),
-                "sections": [_section(one) for one in own],
+                "sections": [_section(one, live) for one in own],
             }
             for source, own in by_source.items()
             if own
@@ -121,7 +122,7 @@ def _count(number_of: int, what: str) -> str:
     return f"{number_of} {what}{'' if number_of == 1 else 's'}"
 
 
-def _section(one: WrittenOutcome) -> dict[str, Any]:
+def _section(one: WrittenOutcome, live: Page | None) -> dict[str, Any]:
     of = one.outcome
     experiment = of.experiment
     front, columns = table(of)
@@ -147,8 +148,9 @@ def _section(one: WrittenOutcome) -> dict[str, Any]:
                 "title": drawn.title,
                 "drawn": inline(drawn, f"{experiment.name}-{drawn.name}-".replace("/", "-")),
                 "folder": experiment.name,
+                "live": live.entries(of, wanted) if live else [],
             }
-            for drawn in one.figures
+            for drawn, wanted in zip(one.figures, experiment.figure, strict=True)
         ],
         "parameters": _parameters(one),
         "seeds": _count(of.seeds, "seed"),

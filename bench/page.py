@@ -1,0 +1,86 @@
+"""Times of the page in headless Chromium: its first figure, the demo, and how soon it answers.
+
+    make page && .venv/bin/python bench/page.py [REPEATS]
+
+The page is opened from disk, each number anew. A long task is one that kept the page from answering
+for more than 50 ms, by the browser's own observer; their number and the longest are said.
+"""
+
+import shutil
+import statistics
+import sys
+import time
+from typing import Any
+
+from incast.base import links
+
+REPEATS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+# Keeps what the browser says of tasks of more than 50 ms.
+OBSERVED = """
+window.tasks = [];
+new PerformanceObserver(list => {
+  for (const { startTime, duration } of list.getEntries()) window.tasks.push([startTime, duration]);
+}).observe({ type: "longtask", buffered: true });
+"""
+RUNS = {
+    "demo, both schemes": "s=incast",
+    "320 links, two schemes": "s=timely-network-imbalance",
+    "guide, three figures": "guide=gradient",
+}
+
+
+def browser() -> Any:  # noqa: ANN401
+    """Chromium without a window."""
+    from selenium import webdriver  # noqa: PLC0415
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    opened = webdriver.Chrome(options=options, service=service)
+    opened.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": OBSERVED})
+    opened.set_window_size(1280, 900)
+    return opened
+
+
+def ended(opened: Any) -> bool:  # noqa: ANN401
+    """Whether all that the page was opened for has run."""
+    return bool(
+        opened.execute_script(
+            "window.scrollBy(0, 300);"
+            "const live = [...document.querySelectorAll('.live')];"
+            "return live.length ? live.every(one => one.dataset.state === 'ended')"
+            " : document.body.dataset.state === 'ended'"
+        )
+    )
+
+
+def main() -> None:
+    """Prints a line for each run."""
+    if not links.PAGE.is_file():
+        sys.exit("the page is not built: make page")
+    opened = browser()
+    print("run; first figure, s; all of it, s; long tasks and the longest, ms: opening, running")
+    for name, state in RUNS.items():
+        first, whole, opening, running = [], [], [0.0], [0.0]
+        for _ in range(REPEATS):
+            opened.get("about:blank")
+            began = time.monotonic()
+            opened.get(f"{links.PAGE.as_uri()}#{state}")
+            while not ended(opened):
+                time.sleep(0.02)
+            whole.append(time.monotonic() - began)
+            drawn = opened.execute_script("return document.body.dataset.first")
+            first.append(float(drawn or "nan") / 1e3)
+            until = float(drawn or 0)
+            for start, duration in opened.execute_script("return window.tasks"):
+                (opening if start < until else running).append(duration)
+        medians = f"{statistics.median(first):.2f}; {statistics.median(whole):.2f}"
+        tasks = [f"{len(of) - 1}, {max(of):.0f}" for of in (opening, running)]
+        print(f"{name}; {medians}; {'; '.join(tasks)}", flush=True)
+    opened.quit()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Chromium and the page of the simulator: opening it, waiting for it, pressing keys, axe."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from incast.base import links
+
+AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
+
+
+def link(
+    name: str, schemes: Sequence[str] = (), changes: Sequence[str] = (), seed: int | None = None
+) -> str:
+    """The part of an address that names a run of a scenario that ships."""
+    return "#" + links.fragment(name, schemes=schemes, changes=changes, seed=seed)
+
+
+def shows(browser: Any, address: str, part: str, width: int = 1280) -> None:  # noqa: ANN401
+    """Opens the page anew with a fragment."""
+    resized(browser, width)
+    browser.get("about:blank")
+    browser.get(address + part)
+
+
+def resized(browser: Any, width: int) -> None:  # noqa: ANN401
+    """Gives the window a width: that of a phone, or of a desktop."""
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+
+
+def until(browser: Any, condition: str, seconds: float = 60.0) -> Any:  # noqa: ANN401
+    """Waits until an expression is true in the page."""
+    end = time.monotonic() + seconds
+    while not (value := browser.execute_script(f"return {condition}")):
+        assert time.monotonic() < end, condition
+        time.sleep(0.05)
+    return value
+
+
+def ended(browser: Any) -> None:  # noqa: ANN401
+    error = "document.getElementById('error')"
+    until(browser, f"document.body.dataset.state === 'ended' || !{error}.hidden")
+    assert browser.execute_script(f"return {error}.textContent") == ""
+
+
+def choose(browser: Any, menu: str, value: str) -> None:  # noqa: ANN401
+    browser.execute_script(
+        "const of = document.getElementById(arguments[0]); of.value = arguments[1];"
+        "of.dispatchEvent(new Event('change'))",
+        menu,
+        value,
+    )
+
+
+def press(browser: Any, key: str, code: int) -> None:  # noqa: ANN401
+    for kind in ("keyDown", "keyUp"):
+        event = {"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}
+        browser.execute_cdp_cmd("Input.dispatchKeyEvent", event)
+
+
+
+def looks(browser: Any, theme: str = "light", *, still: bool = False) -> None:  # noqa: ANN401
+    """Sets what the reader prefers."""
+    motion = "reduce" if still else "no-preference"
+    features = [
+        {"name": "prefers-color-scheme", "value": theme},
+        {"name": "prefers-reduced-motion", "value": motion},
+    ]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def fits(browser: Any, width: int) -> None:  # noqa: ANN401
+    """Nothing is wider than the window, comes from elsewhere, or breaks a rule of axe."""
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.execute_script(
+        "return performance.getEntriesByType('resource').map(one => one.name)"
+        ".filter(name => !name.startsWith('blob:') && !name.startsWith('data:'))"
+    ) == []  # fmt: skip
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed (npm ci --prefix web)")
+    browser.execute_script(AXE.read_text(encoding="utf-8"))
+    found = browser.execute_async_script(
+        "const done = arguments[0]; axe.run().then(found => done(found.violations.map(one =>"
+        " [one.id, one.nodes.map(node => node.html.slice(0, 200))])))"
+    )
+    assert found == [], found
+
+
+def reaches_all(browser: Any) -> int:  # noqa: ANN401
+    """Whether Tab comes to every control; their number."""
+    every = """
+      return [...document.querySelectorAll(
+        "a[href], button, select, input, summary, [tabindex='0'], [contenteditable]")]
+        .filter(one => !one.disabled && one.checkVisibility({visibilityProperty: true}))
+        .filter(one => one.tabIndex >= 0)
+        .map((one, number) => { one.dataset.place = number; return one.outerHTML.slice(0, 120); })
+    """
+    names = browser.execute_script(every)
+    reached = set()
+    browser.execute_script("document.activeElement.blur()")
+    for _ in range(len(names) + 5):
+        press(browser, "Tab", 9)
+        reached.add(browser.execute_script("return document.activeElement.dataset.place"))
+    missing = [name for place, name in enumerate(names) if str(place) not in reached]
+    assert missing == [], missing
+    return len(names)

@@ -1,0 +1,162 @@
+"""The guides of the page, opened in chromium: every live figure runs, answers, and is reachable."""
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from browsing import ended, fits, looks, press, reaches_all, resized, shows, until
+from incast import _core
+from incast.api import scenarios
+
+ROOT = Path(__file__).parents[2]
+GUIDES = {
+    path.stem[2:]: re.findall(r'data-live="([\w-]+)"', path.read_text(encoding="utf-8"))
+    for path in sorted((ROOT / "web/guides").glob("*.html"))
+}
+
+
+def figure(name: str) -> str:
+    return f"document.getElementById('{name}')"
+
+
+def ran(browser: Any, name: str) -> None:  # noqa: ANN401
+    """Scrolls to a live figure, and waits until it has run."""
+    until(browser, f"!!{figure(name)}")
+    browser.execute_script(f"{figure(name)}.scrollIntoView()")
+    until(browser, f"{figure(name)}.dataset.state === 'ended'")
+    error = f"{figure(name)}.querySelector('.error')"
+    assert browser.execute_script(f"return {error}.hidden"), (name, error)
+
+
+def rows(browser: Any, name: str) -> dict[str, list[str]]:  # noqa: ANN401
+    """The table of a live figure: what was measured and what was published, by its lines."""
+    found = browser.execute_script(
+        f"return [...{figure(name)}.querySelectorAll('tbody tr')].map(row =>"
+        " [row.cells[0].textContent, ...[...row.cells].slice(1).map(cell => cell.textContent)])"
+    )
+    return {label: cells for label, *cells in found}
+
+
+def native(browser: Any, name: str, place: int = 0) -> list[dict[str, float | int]]:  # noqa: ANN401
+    """The summaries of what a link of a live figure opens, run natively."""
+    links = browser.execute_script(
+        f"return [...{figure(name)}.querySelectorAll('.links a')].map(one => one.hash)"
+    )
+    state = parse_qs(links[place][1:])
+    scenario = scenarios.load(state["s"][0]).with_set(*state.get("set", ()))
+    return [_core.run(scenario, scheme, seed=scenario.seed).summary for scheme in state["cc"]]
+
+
+def test_the_contents_lead_to_every_guide(browser: Any, address: str) -> None:  # noqa: ANN401
+    looks(browser)
+    shows(browser, address, "#guides")
+    until(browser, "document.querySelectorAll('.contents a').length")
+    found = browser.execute_script(
+        "return [...document.querySelectorAll('.contents a')].map(one => one.hash)"
+    )
+    assert found == [f"#guide={name}" for name in GUIDES]
+    assert len(GUIDES) == 4
+    fits(browser, 1280)
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_every_figure_of_a_guide_runs_and_fits_any_reader(
+    browser: Any,  # noqa: ANN401
+    address: str,
+    name: str,
+) -> None:
+    looks(browser)
+    shows(browser, address, f"#guide={name}")
+    for one in GUIDES[name]:
+        ran(browser, one)
+        drawn = browser.execute_script(
+            f"return [...{figure(one)}.querySelectorAll('.plot')].map(plot =>"
+            " plot.querySelector('canvas')?.width ?? 0)"
+        )
+        cells = [cell for line in rows(browser, one).values() for cell in line]
+        assert drawn or cells, one
+        assert all(width > 300 for width in drawn), one
+        assert all(re.match(r"[\d.,]+", cell) for cell in cells), (one, cells)
+        assert browser.execute_script(f"return {figure(one)}.querySelectorAll('input').length") >= 1
+    fits(browser, 1280)
+    if "table-1" in GUIDES[name]:
+        has_table_1(browser)
+    looks(browser, "dark")
+    resized(browser, 390)
+    fits(browser, 390)
+
+
+# Tells, at each change of a figure, whether it runs and has been drawn.
+WATCHED = """
+window.moved = [];
+new MutationObserver(() => {
+  for (const one of document.querySelectorAll(".live"))
+    if (one.dataset.state === "running" && one.querySelector("canvas")) window.moved.push(one.id);
+}).observe(document, {subtree: true, childList: true, attributes: true});
+"""
+
+
+def test_who_wants_no_motion_sees_a_run_when_it_has_ended(browser: Any, address: str) -> None:  # noqa: ANN401
+    source = {"source": WATCHED}
+    script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", source)
+    for still in (False, True):
+        looks(browser, still=still)
+        shows(browser, address, "#guide=rtt")
+        ran(browser, "rtt-queue")
+        moved = browser.execute_script("return window.moved")
+        assert ("rtt-queue" in moved) is not still
+    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
+def has_table_1(browser: Any) -> None:  # noqa: ANN401
+    """TIMELY's Table 1: what was published, beside what a native run gives."""
+    found = rows(browser, "table-1")
+    papers = {
+        label: [float(cell.split("paper: ")[1].replace(",", "")) for cell in cells]
+        for label, cells in found.items()
+    }
+    assert papers == {
+        "TIMELY": [19.4, 61, 116], "PFC alone": [19.5, 658, 1036], "DCTCP": [19.5, 598, 1490],
+    }  # fmt: skip
+    timely, alone = native(browser, "table-1")
+    for label, summary in (("TIMELY", timely), ("PFC alone", alone)):
+        for cell, key in zip(found[label], ("throughput_gbps", "rtt_mean_us", "rtt_p99_us"),
+                             strict=True):  # fmt: skip
+            shown = float(cell.split(" paper")[0].replace(",", ""))
+            assert shown == pytest.approx(summary[key], rel=6e-3), (label, key)
+
+
+def test_a_slider_runs_the_figure_again_and_its_link_opens_that(
+    browser: Any,  # noqa: ANN401
+    address: str,
+) -> None:
+    looks(browser)
+    shows(browser, address, "#guide=price")
+    ran(browser, "tolerated")
+    before = rows(browser, "tolerated")
+    slider = f"{figure('tolerated')}.querySelector('input')"
+    browser.execute_script(f"{slider}.focus()")
+    press(browser, "ArrowLeft", 37)
+    until(browser, f"{figure('tolerated')}.dataset.state === 'running'")
+    until(browser, f"{figure('tolerated')}.dataset.state === 'ended'")
+    assert browser.execute_script(f"return {slider}.getAttribute('aria-valuetext')") == "300"
+    after = rows(browser, "tolerated")
+    assert after["NewReno"] == before["NewReno"]
+    assert after["RTCP"] != before["RTCP"]
+    throughputs = [one["throughput_gbps"] for one in native(browser, "tolerated")]
+    shown = [float(after[label][0]) for label in ("NewReno", "RTCP")]
+    assert shown == [pytest.approx(value, rel=6e-3) for value in throughputs]
+    browser.execute_script(f"{figure('tolerated')}.querySelector('.links a').click()")
+    ended(browser)
+    assert "cc.rtcp.alpha=300" in browser.find_element("id", "changes").text
+    assert browser.find_element("id", "command").text.startswith("incast run tcp-incast")
+
+
+def test_every_control_of_a_guide_is_reached_by_keyboard(browser: Any, address: str) -> None:  # noqa: ANN401
+    looks(browser)
+    shows(browser, address, "#guide=gradient")
+    until(browser, f"!!{figure('rest')}")
+    assert reaches_all(browser) > 15
