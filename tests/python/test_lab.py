@@ -143,7 +143,8 @@ hosts = { name = "host", count = 3, rate = "100Mbps", delay = "1us" }
 uplink = { rate = "100Mbps", delay = "1us" }
 """,
 ).replace(
-    'from = "sender"\nto = "receiver"', 'from = ["host0", "host1"]\nto = ["host3", "host4", "host5"]'
+    'from = "sender"\nto = "receiver"',
+    'from = ["host0", "host1"]\nto = ["host3", "host4", "host5"]',
 )
 
 

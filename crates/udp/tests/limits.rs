@@ -95,17 +95,22 @@ fn the_time_that_a_caller_waits_is_told_up_to_an_hour() {
     let (mut client, mut server) = (node(Security::Plain), node(Security::Plain));
     let peer = client.connect(server.address().unwrap(), None).unwrap();
     let hour = Duration::from_secs(3_600);
-    for patience in [hour, hour * 2, Duration::MAX, Duration::ZERO] {
-        client.call(peer, Bytes::new(), Some(patience)).unwrap();
+    let call = |node: &mut Node, patience| node.call(peer, Bytes::new(), Some(patience)).unwrap();
+    for patience in [hour, hour * 2, Duration::MAX] {
+        call(&mut client, patience);
     }
-    let mut told = Vec::new();
+    // Whose time is over at once does not leave.
+    let nobody = call(&mut client, Duration::ZERO);
+    let (mut told, mut over) = (Vec::new(), Vec::new());
     turn_both(&mut client, &mut server, |_, _, event| {
-        if let Event::Called { patience, .. } = event {
-            told.push(patience);
+        match event {
+            Event::Called { patience, .. } => told.push(patience),
+            Event::TimedOut { call, reach } => over.push((call, reach)),
+            _ => {}
         }
-        told.len() == 4
+        told.len() == 3
     });
-    assert_eq!(told, [Some(hour), None, None, Some(Duration::from_micros(1))]);
+    assert_eq!((told, over), (vec![Some(hour), None, None], vec![(nobody, Reach::Nobody)]));
 }
 
 #[test]

@@ -291,8 +291,8 @@ def _ways(
 
     if any(choices(a, b) > 1 for a in leaves for b in leaves):
         raise LabError(
-            f"{name}: network.{plan['network']}: several switches of a way choose the next one, and "
-            "all switches of a test bed have one hash, so most ways would carry nothing; use "
+            f"{name}: network.{plan['network']}: several switches of a way choose the next one, "
+            "and all switches of a test bed have one hash, so most ways would carry nothing; use "
             "network.leaf-spine, network.star or network.dumbbell"
         )
     return found
