@@ -48,7 +48,14 @@ impl Handing {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
+    use crate::Options;
+    use crate::load::{self, Ask};
+    use crate::node::{Event, Node};
+    use crate::security::Security;
+    use crate::socket::Features;
 
     #[test]
     fn the_least_of_the_last_times_counts_once_there_are_enough() {
@@ -64,5 +71,54 @@ mod tests {
         handing.left(read, Stamp { ns: 7 });
         assert_eq!(handing.departure(read), read);
         assert_eq!((0..80).filter(|_| handing.asks()).count(), 10);
+    }
+
+    /// The median RTT that a client takes of short calls, in nanoseconds. The server forgets the
+    /// times of its departures after each turn unless it is `known`.
+    fn median_rtt(known: bool) -> u64 {
+        let features = Features::probe().unwrap();
+        let local = "127.0.0.1:0".parse().unwrap();
+        let open = || Node::open(Options::at(local, Security::Plain), features).unwrap();
+        let (mut client, mut server) = (open(), open());
+        let peer = client.connect(server.address().unwrap(), None).unwrap();
+        client.keep_samples();
+        let body = Ask { reply: 64 }.body(64);
+        client.call(peer, body.clone(), None).unwrap();
+        let (mut replies, end) = (0, Instant::now() + Duration::from_secs(20));
+        while replies < 300 {
+            assert!(Instant::now() < end, "{replies} replies");
+            client.turn(Some(Instant::now() + Duration::from_micros(100)), None).unwrap();
+            server.turn(None, None).unwrap();
+            while let Some(event) = server.poll_event() {
+                if let Event::Called { call, body, .. } = event {
+                    load::answer(&mut server, call, &body).unwrap();
+                }
+            }
+            server.turn(None, None).unwrap();
+            if !known {
+                server.handing = Handing::default();
+            }
+            while let Some(event) = client.poll_event() {
+                if let Event::Replied { .. } = event {
+                    replies += 1;
+                    client.call(peer, body.clone(), None).unwrap();
+                }
+            }
+        }
+        let mut rtts: Vec<_> = client.take_samples().iter().map(|sample| sample.rtt.as_ns()).collect();
+        rtts.sort_unstable();
+        rtts[rtts.len() / 2]
+    }
+
+    #[test]
+    fn rtts_are_without_what_each_departure_takes() {
+        if !Features::probe().unwrap().send_stamps {
+            return;
+        }
+        let mut shares: Vec<_> =
+            (0..3).map(|_| median_rtt(true) as f64 / median_rtt(false) as f64).collect();
+        shares.sort_by(f64::total_cmp);
+        // On a quiet machine it is a quarter.
+        assert!(shares[1] < 0.8, "{shares:?}");
     }
 }
