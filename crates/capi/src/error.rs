@@ -65,9 +65,7 @@ impl From<Failure> for Fault {
                 INCAST_GONE
             }
             Failure::RefusedByPeer(_) => INCAST_REFUSED,
-            Failure::TimedOut(_) | Failure::Undelivered(_) | Failure::Unsent(_) => {
-                INCAST_TIMED_OUT
-            }
+            Failure::TimedOut(_) | Failure::Undelivered(_) | Failure::Unsent(_) => INCAST_TIMED_OUT,
             Failure::Stopped(_) => INCAST_STOPPED,
         };
         Self::new(code, failure)

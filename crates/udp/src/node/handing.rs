@@ -105,7 +105,8 @@ mod tests {
                 }
             }
         }
-        let mut rtts: Vec<_> = client.take_samples().iter().map(|sample| sample.rtt.as_ns()).collect();
+        let mut rtts: Vec<_> =
+            client.take_samples().iter().map(|sample| sample.rtt.as_ns()).collect();
         rtts.sort_unstable();
         rtts[rtts.len() / 2]
     }

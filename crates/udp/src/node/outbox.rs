@@ -178,8 +178,7 @@ impl Outbox {
         while at >= self.known_to && self.known < self.messages.len() {
             self.know(self.known);
         }
-        let holds =
-            |sending: &Sending| sending.start <= at && at - sending.start < sending.length;
+        let holds = |sending: &Sending| sending.start <= at && at - sending.start < sending.length;
         if !self.messages.get(self.recent).is_some_and(holds) {
             self.recent =
                 self.messages.partition_point(|sending| sending.start <= at).checked_sub(1)?;
