@@ -200,6 +200,10 @@ class _Resolved(TypedDict):
     network: str
     """The kind, such as `star`."""
     hosts: list[_Host]
+    routing: list[str]
+    """The kinds of routing of all traffic, such as `ecmp`."""
+    paths: int
+    """The number of explicit paths."""
     traffic: list[_Traffic]
     parameters: dict[str, list[tuple[str, str]]]
     """Names and values that each section `[cc.NAME]` sets."""
@@ -1233,7 +1237,9 @@ class UdpPeer:
     ) -> UdpPending:
         """Calls the peer; the reply is the result. Priorities are `by-size`, `high` and `low`."""
 
-    def note(self, body: bytes, priority: str = "by-size") -> UdpPending:
+    def note(
+        self, body: bytes, patience_s: float | None = None, priority: str = "by-size"
+    ) -> UdpPending:
         """Sends a message that wants no reply; the result tells that the peer has it."""
 
     def statistics(self) -> dict[str, Any] | None:
@@ -1258,6 +1264,10 @@ class UdpRequest:
     def wants_reply(self) -> bool:
         """Whether the message is a call, which wants a reply."""
 
+    @property
+    def timeout_s(self) -> float | None:
+        """The seconds that the sender waits, from when it sent the message; None if not bounded."""
+
     def reply(self, body: bytes) -> None:
         """Replies to the call."""
 
@@ -1275,7 +1285,7 @@ class UdpPending:
         """The result in a tuple if it is there; otherwise a notice of this number will come."""
 
     def cancel(self) -> None:
-        """Stops waiting: a call is cancelled."""
+        """Stops waiting: a call or a note is cancelled."""
 
 @final
 class UdpNotices:

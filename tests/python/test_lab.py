@@ -18,7 +18,7 @@ import pytest
 
 import incast
 from conftest import Finished
-from incast.lab import attach, bed, cpu, plan
+from incast.lab import attach, bed, commands, cpu, plan
 from incast.lab.result import _histogram
 from incast.lab.row import percentile
 
@@ -133,10 +133,51 @@ def test_what_a_test_bed_cannot_have_is_said(old: str, new: str, said: str) -> N
         _plan(STAR.replace(old, new, 1))
 
 
-def test_networks_with_several_ways_are_refused() -> None:
-    said = r"network.leaf-spine: there are several ways between its switches.*network\.dumbbell"
-    with pytest.raises(plan.LabError, match=said):
-        plan.read(incast.load("rtcp-over-subscription"))
+LEAF_SPINE = STAR.replace(
+    STAR[STAR.index("[[network") : STAR.index("[switch]")],
+    """\
+[network.leaf-spine]
+leaves = 2
+spines = 3
+hosts = { name = "host", count = 3, rate = "100Mbps", delay = "1us" }
+uplink = { rate = "100Mbps", delay = "1us" }
+""",
+).replace(
+    'from = "sender"\nto = "receiver"',
+    'from = "host[0-1]"\nto = "host[3-5]"',
+)
+
+
+def test_a_leaf_spine_has_a_way_over_each_spine() -> None:
+    found = _plan(LEAF_SPINE)
+    assert (found.switches, len(found.trunks)) == (5, 6)
+    there, back = found.ways[0][1], found.ways[1][0]
+    assert len(there) == len(back) == 3
+    assert {sum(found.trunks[one].ends) for one in there} == {2, 3, 4}
+    assert {sum(found.trunks[one].ends) - 1 for one in back} == {2, 3, 4}
+    for spine in (2, 3, 4):
+        ((way,), nowhere) = (found.ways[spine][1], found.ways[spine][spine])
+        assert (sorted(found.trunks[way].ends), nowhere) == ([1, spine], ())
+    assert _plan(DUMBBELL).ways == ()
+
+
+def test_networks_whose_ways_a_test_bed_cannot_choose_are_refused() -> None:
+    said = {
+        '[routing]\nkind = "spray"\n': "routing spray: switches of a test bed choose",
+        '[[routing.path]]\nfrom = "host0"\nto = "host3"\nvia = ["leaf0", "spine2", "leaf1"]\n': (
+            r"routing\.path: a test bed has no explicit paths"
+        ),
+    }
+    for text, match in said.items():
+        with pytest.raises(plan.LabError, match=match):
+            _plan(LEAF_SPINE + text)
+    tree = 'k = 4\nhosts = { name = "host", rate = "100Mbps", delay = "1us" }\n'
+    tree = "[network.fat-tree]\n" + tree + 'link = { rate = "100Mbps", delay = "1us" }\n'
+    text = LEAF_SPINE.replace(
+        LEAF_SPINE[LEAF_SPINE.index("[network") : LEAF_SPINE.index("[switch]")], tree
+    )
+    with pytest.raises(plan.LabError, match=r"several switches of a way choose .*leaf-spine"):
+        _plan(text)
     with pytest.raises(plan.LabError, match="1024 hosts: a test bed has 100 at most"):
         plan.read(incast.load("fat-tree-1024"))
 
@@ -476,7 +517,7 @@ def test_no_host_has_the_default_of_the_machine() -> None:
     with bed.standing(_plan(), program_or_skip()) as stands:
         for host in ("sender0", "sender1", "receiver", "prober"):
             path = "/proc/sys/net/ipv4/tcp_congestion_control"
-            assert bed.call(*stands.inside(host, "cat", path)).strip() == "reno"
+            assert commands.call(*stands.inside(host, "cat", path)).strip() == "reno"
 
 
 @pytest.mark.usefixtures("built")
@@ -518,7 +559,7 @@ def test_parameters_reach_the_kernel() -> None:
     assert program is not None
     knobs = ["beta=0.6", "timely.t_high=300us", "rtcp.alpha=800"]
     with attach.attached(found, program, "timely:zhu", knobs) as name:
-        shown = bed.call(str(program), "show", name, "--json")
+        shown = commands.call(str(program), "show", name, "--json")
     parameters = json.loads(shown)["parameters"]
     expected = {
         "t_low": "20us", "beta": "0.6", "t_high": "300us", "alpha": "0.875",
@@ -639,6 +680,52 @@ def test_a_dumbbell_stands_and_its_trunk_is_the_bottleneck(
         # Four senders of 1 Gb/s into 200 Mb/s.
         assert row["throughput_mbps"] > 100
         assert row["drops"] > 0
+
+
+@pytest.mark.usefixtures("no_bpf")
+def test_flows_of_a_leaf_spine_take_all_spines(
+    command: Callable[..., Finished], others: Others
+) -> None:
+    before = _left()
+    found = _plan(LEAF_SPINE)
+    with bed.standing(found, None) as stands:
+        assert all(found.trunks[one].ends[0] == 0 for one in found.ways[0][1])
+        there = {f"t{one}a" for one in found.ways[0][1]}
+        taken = []
+        for port in range(5_000, 5_060):
+            asked = ["ipproto", "udp", "sport", str(port), "dport", "7000", "iif", "p0"]
+            ends = [stands.address("host3"), "from", stands.address("host0")]
+            say = ["ip", "-n", stands.switch, "-j", "route", "get", *ends, *asked]
+            ((one,), (again,)) = (json.loads(commands.call(*say)) for _ in range(2))
+            assert one["dev"] == again["dev"], "a flow stays on its way"
+            taken.append(one["dev"])
+        assert set(taken) == there
+        assert all(taken.count(device) > 5 for device in there)
+    assert _left() == before
+    Path("spines.toml").write_text(LEAF_SPINE.replace("3s", "2s"))
+    done = command("lab", "spines.toml", "--on", "udp", "--cc", "line-rate", "--json")
+    assert _left() == before
+    assert done.code == 0, done.err
+    (row,) = json.loads(done.out)["rows"]
+    # Six connections of 100 Mb/s each, over three spines of as much.
+    assert 0 < row["throughput_mbps"] < 305
+    with others.judged("that no more arrived than the spines carry"):
+        assert row["throughput_mbps"] > 80
+
+
+@pytest.mark.usefixtures("no_bpf")
+def test_a_kernel_without_several_next_hops_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*command: str) -> str:
+        if "nexthop" in command:
+            raise plan.LabError("Multipath support not enabled in kernel")
+        return commands.call(*command)
+
+    before = _left()
+    monkeypatch.setattr("incast.lab.routes.call", refused)
+    said = r"several ways .*CONFIG_IP_ROUTE_MULTIPATH\): Multipath support not .*network\.star"
+    with pytest.raises(plan.LabError, match=said), bed.standing(_plan(LEAF_SPINE), None):
+        pass
+    assert _left() == before
 
 
 @pytest.mark.usefixtures("no_bpf")

@@ -104,6 +104,31 @@ def test_a_call_ends_in_time(secret: Path) -> None:
             peer.call(bytes(65 << 20))
 
 
+def test_a_note_tells_its_time_and_does_not_leave_after_it() -> None:
+    async def run() -> None:
+        async with (
+            udp.AsyncHost("127.0.0.1:0", plaintext=True) as server,
+            udp.connect(
+                server.address, plaintext=True, cc="line-rate", line_rate="100Mbps"
+            ) as peer,
+        ):
+            await peer.note(b"in time", timeout_s=20)
+            assert (await server.accept()).timeout_s == 20
+            long = asyncio.create_task(peer.note(bytes(2_000_000)))  # 160 ms
+            cancelled = asyncio.create_task(peer.note(b"cancelled", priority="low"))
+            await asyncio.sleep(0)
+            cancelled.cancel()
+            with pytest.raises(TimeoutError, match="could leave within 20ms, so the peer does not"):
+                await peer.note(b"late", timeout_s=0.02, priority="low")
+            await peer.note(b"last", priority="low")
+            await long
+            requests = [await server.accept() for _ in range(2)]
+            assert [len(request.body) for request in requests] == [2_000_000, 4]
+            assert requests[0].timeout_s is None
+
+    asyncio.run(run())
+
+
 def test_keys_of_hosts_are_checked(tmp_path: Path) -> None:
     alice = udp.make_key(tmp_path / "alice")
     bob = udp.make_key(tmp_path / "bob")
@@ -300,7 +325,7 @@ def test_what_is_recorded_on_the_wire_is_replayed(
     for damaged, why in (
         ("", "no recording of incast"),
         ("".join(lines[:-1]), "cut short"),
-        ("".join(lines).replace("incast recording 1", "incast recording 9"), "of version 9"),
+        ("".join(lines).replace("incast recording 2", "incast recording 9"), "of version 9"),
         ("".join([*lines[:at], *lines[at + 1 :]]), "lines of calls, and should have"),
         ("".join([*lines[:at], "send x\n", *lines[at + 1 :]]), f"its line {at + 1} has a field"),
     ):
@@ -375,22 +400,22 @@ def test_ends_of_different_versions_say_so(command: Command) -> None:
             for _ in range(2):
                 hello, client = other.recvfrom(2_000)
                 hellos.append(hello)
-                other.sendto(bytes([2, 3, 0, 0]) + hello[20:28] + bytes(8), client)
+                other.sendto(bytes([3, 3, 0, 0]) + hello[20:28] + bytes(8), client)
 
         thread = threading.Thread(target=answer)
         thread.start()
         done = command("udp", "call", address, "--plaintext", "--duration", "1s")
         thread.join()
         assert (done.code, done.out) == (2, "")
-        said = "speaks version 2, this end version 1; update the older one"
+        said = "speaks version 3, this end version 2; update the older one"
         assert done.err == f"error: {address} {said}\n"
 
         with udp.Host("127.0.0.1:0", plaintext=True) as server:
             host, _, port = server.address.rpartition(":")
-            other.sendto(bytes([2]) + hellos[0][1:], (host, int(port)))
+            other.sendto(bytes([3]) + hellos[0][1:], (host, int(port)))
             refused = other.recv(2_000)
             # Its own version, a refusal, to the sender, because of the version.
-            assert (refused[0], refused[1], refused[4:12]) == (1, 6, hellos[0][20:28])
+            assert (refused[0], refused[1], refused[4:12]) == (2, 6, hellos[0][20:28])
             assert refused[20] == 0
             assert server.rejected() == [(address, f"{address} {said}")]
 

@@ -37,7 +37,7 @@
 // The code of a call that the peer has refused; the message has its reason.
 #define INCAST_REFUSED 4
 
-// The code of a time that is over. The peer may still do what it was called for.
+// The code of a time that is over. The message says whether the peer may have got what was sent.
 #define INCAST_TIMED_OUT 5
 
 // The code of a message that is longer than the peer takes.
@@ -141,7 +141,8 @@ int32_t incast_call(const incast_peer *peer,
                     incast_error *error);
 
 // Sends a message that wants no reply, and waits until the peer has it, but no longer than
-// `timeout_s`. With a time of 0 it does not wait, and errors of the way are not told.
+// `timeout_s`, after which no more of it leaves: the error's message says whether the peer may
+// still get it. With a time of 0 it does not wait, and errors of the way are not told.
 int32_t incast_note(const incast_peer *peer,
                     const uint8_t *data,
                     size_t bytes,
@@ -163,6 +164,11 @@ const uint8_t *incast_request_body(const incast_request *request, size_t *bytes)
 
 // Whether a request is a call, which wants a reply.
 bool incast_wants_reply(const incast_request *request);
+
+// The time for which the sender of a request waits, in seconds from when it was sent: for the
+// reply to a call, or for the news that a note was delivered. INFINITY if it is not bounded, or
+// the request is NULL.
+double incast_request_timeout(const incast_request *request);
 
 // Replies to a call. After success the request is freed; after an error, as where it is no call,
 // it is not.

@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 
 use crate::border::{body, free, given, guard, place, time};
-use crate::error::{Error, Fault, INCAST_TIMED_OUT};
+use crate::error::Error;
 use crate::hosts::Peer;
 
 /// Bytes that a function has brought.
@@ -51,7 +51,8 @@ pub unsafe extern "C" fn incast_call(
 }
 
 /// Sends a message that wants no reply, and waits until the peer has it, but no longer than
-/// `timeout_s`. With a time of 0 it does not wait, and errors of the way are not told.
+/// `timeout_s`, after which no more of it leaves: the error's message says whether the peer may
+/// still get it. With a time of 0 it does not wait, and errors of the way are not told.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn incast_note(
     peer: *const Peer,
@@ -65,17 +66,10 @@ pub unsafe extern "C" fn incast_note(
         guard(error, || {
             let peer = given(peer, "peer")?;
             let (note, timeout) = (body(data, bytes)?, time(timeout_s)?);
-            let mut pending = peer.0.note(note.to_vec());
-            match timeout {
-                None => pending.wait()?,
-                Some(timeout) if timeout.is_zero() => {}
-                Some(timeout) => {
-                    let delivered = pending.wait_within(timeout).ok_or_else(|| {
-                        let why = "the peer did not have the message in time; it may still get it";
-                        Fault::new(INCAST_TIMED_OUT, why)
-                    })?;
-                    delivered?;
-                }
+            let waits = timeout.is_none_or(|timeout| !timeout.is_zero());
+            let pending = peer.0.note_with(note.to_vec(), timeout.filter(|_| waits));
+            if waits {
+                pending.wait()?;
             }
             Ok(())
         })

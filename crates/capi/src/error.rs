@@ -14,7 +14,7 @@ pub const INCAST_CANNOT_OPEN: i32 = 2;
 pub const INCAST_GONE: i32 = 3;
 /// The code of a call that the peer has refused; the message has its reason.
 pub const INCAST_REFUSED: i32 = 4;
-/// The code of a time that is over. The peer may still do what it was called for.
+/// The code of a time that is over. The message says whether the peer may have got what was sent.
 pub const INCAST_TIMED_OUT: i32 = 5;
 /// The code of a message that is longer than the peer takes.
 pub const INCAST_TOO_LONG: i32 = 6;
@@ -65,7 +65,7 @@ impl From<Failure> for Fault {
                 INCAST_GONE
             }
             Failure::RefusedByPeer(_) => INCAST_REFUSED,
-            Failure::TimedOut(_) => INCAST_TIMED_OUT,
+            Failure::TimedOut(_) | Failure::Undelivered(_) | Failure::Unsent(_) => INCAST_TIMED_OUT,
             Failure::Stopped(_) => INCAST_STOPPED,
         };
         Self::new(code, failure)

@@ -30,5 +30,5 @@ pub use hosts::{
 };
 pub use requests::{
     Request, incast_accept, incast_refuse, incast_reply, incast_request_body, incast_request_free,
-    incast_wants_reply,
+    incast_request_timeout, incast_wants_reply,
 };

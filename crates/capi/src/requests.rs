@@ -65,6 +65,17 @@ pub unsafe extern "C" fn incast_wants_reply(request: *const Request) -> bool {
     request.is_some_and(|request| matches!(request.0, incast_udp::Request::Call(_)))
 }
 
+/// The time for which the sender of a request waits, in seconds from when it was sent: for the
+/// reply to a call, or for the news that a note was delivered. INFINITY if it is not bounded, or
+/// the request is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn incast_request_timeout(request: *const Request) -> f64 {
+    // SAFETY: C promises it.
+    let request = unsafe { request.as_ref() };
+    let patience = request.and_then(|request| request.0.patience());
+    patience.map_or(f64::INFINITY, |time| time.as_secs_f64())
+}
+
 /// Replies to a call. After success the request is freed; after an error, as where it is no call,
 /// it is not.
 #[unsafe(no_mangle)]

@@ -100,7 +100,7 @@ fn null_is_refused_everywhere_and_may_be_freed() {
         assert!(reply.data.is_null() && reply.bytes == 0, "nothing is brought after an error");
         let mut bytes = 7;
         assert!(incast_request_body(null(), &raw mut bytes).is_null() && bytes == 0);
-        assert!(!incast_wants_reply(null()));
+        assert!(!incast_wants_reply(null()) && incast_request_timeout(null()).is_infinite());
         incast_close(null_mut());
         incast_peer_free(null_mut());
         incast_request_free(null_mut());
@@ -148,6 +148,7 @@ fn calls_end_with_a_code_and_handles_are_freed_in_any_order() {
         let mut bytes = 0;
         let got = incast_request_body(request, &raw mut bytes);
         assert_eq!(std::slice::from_raw_parts(got, bytes), [7; 3]);
+        assert!((incast_request_timeout(request) - 5.0).abs() < 1e-6);
         let (code, message) = error_of(|e| incast_reply(request, null(), 0, e));
         assert_eq!(code, INCAST_BAD_ARGUMENT, "{message}");
         incast_request_free(request);

@@ -23,3 +23,16 @@ pub enum RoutingKind {
     /// dead-lock on them.
     SpanningTrees,
 }
+
+impl RoutingKind {
+    /// The word of scenarios.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ecmp => "ecmp",
+            Self::Single => "single",
+            Self::Spray => "spray",
+            Self::Valiant => "valiant",
+            Self::SpanningTrees => "spanning-trees",
+        }
+    }
+}

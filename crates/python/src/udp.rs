@@ -243,10 +243,11 @@ impl UdpPeer {
     }
 
     /// Sends a message that wants no reply; the result tells that the peer has it.
-    #[pyo3(signature = (body, priority = "by-size"))]
-    fn note(&self, body: &[u8], priority: &str) -> PyResult<UdpPending> {
-        let priority = priority_of(priority)?;
-        Ok(UdpPending::note(self.peer.note_with(body.to_vec(), priority)))
+    #[pyo3(signature = (body, patience_s = None, priority = "by-size"))]
+    fn note(&self, body: &[u8], patience_s: Option<f64>, priority: &str) -> PyResult<UdpPending> {
+        let patience = patience_s.map(|time| seconds(time, "the patience")).transpose()?;
+        let terms = Terms { patience, priority: priority_of(priority)? };
+        Ok(UdpPending::note(self.peer.note_with(body.to_vec(), terms)))
     }
 
     /// The state of the connection; None if the peer is gone.
@@ -298,6 +299,12 @@ impl UdpRequest {
     #[getter]
     fn wants_reply(&self) -> bool {
         matches!(self.request, Some(Request::Call(_)))
+    }
+
+    /// The seconds that the sender waits, from when the message was sent; None if not bounded.
+    #[getter]
+    fn timeout_s(&self) -> PyResult<Option<f64>> {
+        Ok(self.there()?.patience().map(|time| time.as_secs_f64()))
     }
 
     /// Replies to the call.
@@ -371,7 +378,9 @@ pub(crate) fn udp_public_key(path: PathBuf) -> PyResult<String> {
 /// An error of a call, for Python.
 fn failed(error: Failure) -> PyErr {
     match error {
-        Failure::TimedOut(_) => pyo3::exceptions::PyTimeoutError::new_err(error.to_string()),
+        Failure::TimedOut(_) | Failure::Undelivered(_) | Failure::Unsent(_) => {
+            pyo3::exceptions::PyTimeoutError::new_err(error.to_string())
+        }
         other => raise(other),
     }
 }

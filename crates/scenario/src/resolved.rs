@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use incast_cc::{Bytes, Rate, Span};
 
+use incast_plan::RoutingKind;
 use incast_plan::flows::Operation;
 use incast_plan::topology::{Cable, Node, Topology};
 
@@ -19,6 +20,10 @@ pub struct Resolved {
     pub network: &'static str,
     /// The hosts, in the order of their numbers.
     pub hosts: Vec<ResolvedHost>,
+    /// The kinds of routing of all traffic, such as `ecmp`.
+    pub routing: Vec<&'static str>,
+    /// The number of explicit paths.
+    pub paths: usize,
     /// The traffic, in the order of the file.
     pub traffic: Vec<ResolvedTraffic>,
     /// The parameters that each section `[cc.NAME]` sets, as text.
@@ -63,6 +68,8 @@ impl Scenario {
         Resolved {
             network: self.network.kind(),
             hosts: self.resolved_hosts(&net),
+            routing: self.routing_kinds().into_iter().map(RoutingKind::as_str).collect(),
+            paths: self.routing.paths.len(),
             traffic: (0..self.traffic.len()).map(|n| self.resolved_traffic(n, &net)).collect(),
             parameters: self.cc.iter().map(|(name, values)| (name.clone(), set(values))).collect(),
         }

@@ -40,8 +40,6 @@ struct Message {
     remaining: u64,
     read: u64,
     due: DueBy,
-    /// The end in all payload posted, [`ENDLESS`] where there is none.
-    end: u64,
     /// The time of posting, until the first byte is cut off.
     untouched_since: Option<Time>,
 }
@@ -55,10 +53,18 @@ pub(crate) struct Piece {
     pub(crate) read: u64,
     /// The deadline of what it asks for.
     pub(crate) due: DueBy,
-    /// The end of the message in all payload posted, [`ENDLESS`] where there is none.
-    pub(crate) message_end: u64,
+    /// The rest of the message behind the part, [`ENDLESS`] where it has no end.
+    pub(crate) rest: u64,
     /// The time of posting, in the first part of a message.
     pub(crate) begins: Option<Time>,
+}
+
+/// Payload of a message that was taken back before it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Withdrawn {
+    pub(crate) bytes: Bytes,
+    /// Whether nothing of the message has left.
+    pub(crate) is_whole: bool,
 }
 
 impl Backlog {
@@ -71,10 +77,34 @@ impl Backlog {
         let &Posted { bytes, read, due, .. } = posted;
         let size = (bytes != ENDLESS).then_some(Bytes::new(bytes));
         self.posted = self.posted.zip(size).map(|(posted, size)| posted + size);
-        let end = self.posted.map_or(ENDLESS, Bytes::get);
         let untouched_since = Some(now);
-        self.queue.push_back(Message { remaining: bytes, read, due, end, untouched_since });
+        self.queue.push_back(Message { remaining: bytes, read, due, untouched_since });
         size
+    }
+
+    /// Takes the unsent payload of a message back, which was posted before the last `after` ones:
+    /// of one that has begun, all but a byte that ends it. [`None`] if it has left, or has no end.
+    pub(crate) fn withdraw(&mut self, after: usize) -> Option<Withdrawn> {
+        let place = self.queue.len().checked_sub(after)?.checked_sub(1)?;
+        let posted = self.posted?;
+        let message = self.queue.get_mut(place)?;
+        let is_whole = message.untouched_since.is_some();
+        let kept = u64::from(!is_whole);
+        let bytes = Bytes::new(message.remaining - kept);
+        message.remaining = kept;
+        self.posted = Some(posted - bytes);
+        if is_whole {
+            self.queue.remove(place);
+        }
+        Some(Withdrawn { bytes, is_whole })
+    }
+
+    /// The end, in all payload posted, of the unsent message that was posted before the last
+    /// `after` ones.
+    pub(crate) fn end(&self, after: usize) -> Option<Bytes> {
+        let place = self.queue.len().checked_sub(after)?;
+        let later: u64 = self.queue.range(place..).map(|message| message.remaining).sum();
+        self.posted.map(|posted| posted - Bytes::new(later))
     }
 
     /// The total payload posted; [`None`] once a message has no end.
@@ -118,13 +148,13 @@ impl Backlog {
         if message.remaining != ENDLESS {
             message.remaining -= u64::from(bytes);
         }
-        let Message { remaining, read, due, end: message_end, .. } = *message;
-        let ends_message = remaining == 0;
+        let Message { remaining: rest, read, due, .. } = *message;
+        let ends_message = rest == 0;
         let begins = message.untouched_since.take();
         if ends_message {
             self.queue.pop_front();
         }
-        Some(Piece { bytes, ends_message, read, due, message_end, begins })
+        Some(Piece { bytes, ends_message, read, due, rest, begins })
     }
 }
 
@@ -151,9 +181,34 @@ mod tests {
     }
 
     #[test]
+    fn a_message_is_taken_back_whole_or_but_for_a_byte_that_ends_it() {
+        let mut messages = Backlog::new();
+        for n in 1..=4 {
+            messages.post(Time::ZERO, &Posted::of(n * 1_000));
+        }
+        assert_eq!(messages.cut(300).map(|piece| piece.rest), Some(700));
+        let ends = [3, 2, 1, 0].map(|after| messages.end(after).map(Bytes::get));
+        assert_eq!(ends, [Some(1_000), Some(3_000), Some(6_000), Some(10_000)]);
+        let of = |bytes, is_whole| Some(Withdrawn { bytes: Bytes::new(bytes), is_whole });
+        assert_eq!(messages.withdraw(1), of(3_000, true));
+        assert_eq!(messages.withdraw(2), of(699, false));
+        assert_eq!(messages.withdraw(2), of(0, false), "nothing more");
+        assert_eq!(messages.withdraw(3), None, "there are three");
+        assert_eq!(messages.withdraw(usize::MAX), None);
+        assert_eq!(messages.posted(), Some(Bytes::new(6_301)));
+        let ends = |piece: Piece| (piece.bytes, piece.ends_message);
+        assert_eq!(messages.cut(5_000).map(ends), Some((1, true)));
+        assert_eq!(messages.cut(5_000).map(ends), Some((2_000, true)));
+        assert_eq!(messages.withdraw(1), None, "it has left");
+        assert_eq!(messages.withdraw(0), of(4_000, true));
+        assert!(messages.is_empty());
+    }
+
+    #[test]
     fn a_message_without_end_stays() {
         let mut messages = Backlog::new();
         assert_eq!(messages.post(Time::ZERO, &Posted::of(ENDLESS)), None);
+        assert_eq!(messages.withdraw(0), None);
         (0..10).for_each(|_| assert_eq!(messages.cut(64_000).unwrap().bytes, 64_000));
         assert_eq!((messages.remaining(), messages.posted()), (ENDLESS, None));
     }

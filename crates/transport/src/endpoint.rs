@@ -5,6 +5,7 @@ mod arriving;
 mod caches;
 mod leaving;
 mod places;
+mod withdrawing;
 
 pub use ahead::Stop;
 

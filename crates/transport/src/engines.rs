@@ -130,4 +130,18 @@ impl<C: CongestionControl> Engines<C> {
             None => self.rate.on_demand(now, size),
         }
     }
+
+    /// Takes the unsent payload of a message back, as [`Backlog::withdraw`] does. Returns its
+    /// length.
+    pub(crate) fn withdraw(&mut self, after: usize) -> Option<u64> {
+        let end = if self.rate.has_dues() { self.messages.end(after) } else { None };
+        let withdrawn = self.messages.withdraw(after)?;
+        if let Some(levels) = self.special.as_mut().and_then(|special| special.levels.as_mut()) {
+            levels.withdraw(after, &withdrawn);
+        }
+        if let Some(end) = end {
+            self.rate.on_withdrawn(&withdrawn, end);
+        }
+        Some(withdrawn.bytes.get())
+    }
 }

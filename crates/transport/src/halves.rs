@@ -124,6 +124,24 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// Takes the unsent payload of a message back, which was posted before the last `after` ones.
+    /// Returns its length; [`None`] if all has left, or on a stream.
+    pub(crate) fn withdraw(&mut self, after: usize) -> Option<u64> {
+        match self {
+            Self::Message(sender) => sender.withdraw(after),
+            Self::Stream(_) => None,
+        }
+    }
+
+    /// The start of the oldest payload that is not acknowledged, in all payload posted; [`None`] on
+    /// a stream.
+    pub fn oldest_payload(&self) -> Option<u64> {
+        match self {
+            Self::Message(sender) => Some(sender.oldest_payload()),
+            Self::Stream(_) => None,
+        }
+    }
+
     /// The class of the next packet that waits in the NIC, where the algorithm chooses it; `class`
     /// is that of the traffic.
     #[inline]

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use incast_cc::{Bytes, Place, Time};
 
+use crate::backlog::Withdrawn;
+
 /// The messages of a flow whose algorithm chooses the class of each packet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Levels {
@@ -34,6 +36,19 @@ impl Levels {
         self.messages.push_back(Posted { start, size, deadline });
         while self.messages.get(1).is_some_and(|second| second.start <= acknowledged) {
             self.messages.pop_front();
+        }
+    }
+
+    /// Notes that payload of a message was taken back, which was posted before the last `after` ones.
+    pub(crate) fn withdraw(&mut self, after: usize, withdrawn: &Withdrawn) {
+        let Some(place) = self.messages.len().checked_sub(after + 1) else { return };
+        let &Withdrawn { bytes, is_whole } = withdrawn;
+        self.messages.range_mut(place + 1..).for_each(|later| later.start -= bytes.get());
+        if is_whole {
+            self.messages.remove(place);
+        } else {
+            let message = &mut self.messages[place];
+            message.size = message.size.map(|size| size - bytes);
         }
     }
 
@@ -71,6 +86,13 @@ mod tests {
         assert_eq!(place(5_000, 1_000), (0, Some(2_000), Some(2_000), Some(due)));
         assert_eq!(place(6_000, 5_500), (1_000, Some(2_000), Some(1_500), Some(due)));
         assert_eq!(place(9_000, 7_500), (2_000, None, None, None));
+        levels.withdraw(1, &Withdrawn { bytes: Bytes::new(500), is_whole: false });
+        levels.withdraw(2, &Withdrawn { bytes: Bytes::new(5_000), is_whole: true });
+        let place = |start| {
+            let Place { offset, size, .. } = levels.place(start, 0);
+            (offset.get(), size.map(Bytes::get))
+        };
+        assert_eq!((place(1_499), place(1_500)), ((1_499, Some(1_500)), (0, None)));
     }
 
     #[test]

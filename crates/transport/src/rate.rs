@@ -11,6 +11,7 @@ use incast_cc::{
     LossCause, Notification, Pacing, Place, Rate, Reads, RttSample, Sent, Span, Spurious, Time,
 };
 
+use crate::backlog::Withdrawn;
 use crate::connection::Terms;
 use crate::rtt::RttMeasurement;
 use crate::signal::{Heard, Replaced};
@@ -265,6 +266,20 @@ impl<C: CongestionControl> RateComputation<C> {
         let mut demand = Demand::new(now, size);
         demand.deadline = Some(deadline);
         self.tell_demand(demand);
+    }
+
+    /// Whether deadlines stand.
+    pub(crate) fn has_dues(&self) -> bool {
+        self.dues.is_some()
+    }
+
+    /// Notes that payload of a message was taken back, which had its `end` in all payload posted: no
+    /// deadline waits for it.
+    pub(crate) fn on_withdrawn(&mut self, withdrawn: &Withdrawn, end: Bytes) {
+        let &Withdrawn { bytes, is_whole } = withdrawn;
+        let Some(dues) = &mut self.dues else { return };
+        dues.retain(|due| !(is_whole && due.end == end));
+        dues.iter_mut().filter(|due| due.end >= end).for_each(|due| due.end -= bytes);
     }
 
     fn tell_demand(&mut self, mut demand: Demand) {

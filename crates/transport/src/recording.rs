@@ -152,6 +152,18 @@ impl RecordedEndpoint {
         }
     }
 
+    /// Takes the unsent payload of a message back ([`Endpoint::withdraw`]).
+    pub fn withdraw(&mut self, now: Time, connection: u32, after: usize) -> Option<u64> {
+        let bytes = self.endpoint.withdraw(now, connection, after)?;
+        if let Some(recorder) = &mut self.recorder {
+            let line = recorder.lines.begin("withdraw").time(now).number(connection);
+            line.number(after as u64).outputs().number(bytes);
+            line.maybe_time(self.endpoint.next_timer(now));
+            recorder.lines.finish();
+        }
+        Some(bytes)
+    }
+
     /// Releases what is due ([`Endpoint::on_timer`]).
     #[inline]
     pub fn on_timer(&mut self, now: Time) {

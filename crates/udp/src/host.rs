@@ -29,7 +29,7 @@ use tokio::sync::mpsc;
 
 use crate::bare::Echo;
 use crate::load::Ends;
-use crate::message::{Priority, Terms};
+use crate::message::Terms;
 use crate::node::{Counters, Gone, Incoming, NodeError, PeerId, Refused, Statistics};
 use crate::options::Options;
 use crate::security::{PeerKey, SecurityError};
@@ -56,6 +56,15 @@ pub enum Failure {
     /// The time for the call is over.
     #[error("no reply came within {0:?}; the peer may still have done what it was called for")]
     TimedOut(Duration),
+    /// The time for the note is over.
+    #[error("the peer did not have the message within {0:?}; it may still get it")]
+    Undelivered(Duration),
+    /// The time for the call or the note was over before all of it had left.
+    #[error(
+        "not all of the message could leave within {0:?}, so the peer does not get it; give it \
+         more time, or send less at once"
+    )]
+    Unsent(Duration),
     /// The host was stopped.
     #[error("the host was stopped: {0}")]
     Stopped(String),
@@ -120,6 +129,7 @@ pub struct Call {
 #[derive(Debug)]
 pub struct Note {
     body: Bytes,
+    patience: Option<Duration>,
     peer: Peer,
 }
 
@@ -181,7 +191,7 @@ impl Host {
     pub fn connect(&self, address: SocketAddr, key: Option<PeerKey>) -> Pending<Peer> {
         let number = self.next.fetch_add(1, Ordering::Relaxed) % self.drivers.len();
         let driver = Arc::clone(&self.drivers[number].handle);
-        let (done, pending) = Pending::new(None);
+        let (done, pending) = Pending::new();
         let connected = Arc::clone(&driver);
         driver.command(Command::Connect {
             address,
@@ -272,22 +282,26 @@ impl Peer {
     pub fn call_with(&self, body: impl Into<Bytes>, terms: impl Into<Terms>) -> Pending<Bytes> {
         let terms = terms.into();
         let number = self.driver.number();
-        let (done, pending) = Pending::new(Some((Arc::clone(&self.driver), number)));
+        let (done, pending) = Pending::cancelled(Arc::clone(&self.driver), number, true);
         let (peer, body, done) = (self.id, body.into(), Box::new(done));
         self.driver.command(Command::Call { peer, number, body, terms, done });
         pending
     }
 
-    /// Sends a message that wants no reply; what is returned tells that the peer has it.
+    /// Sends a message that wants no reply; what is returned tells that the peer has it. Dropping it
+    /// changes nothing, [cancelling](Pending::cancel) it does.
     pub fn note(&self, body: impl Into<Bytes>) -> Pending<()> {
-        self.note_with(body, Priority::BySize)
+        self.note_with(body, None)
     }
 
-    /// Sends a message that wants no reply, at a place among others.
-    pub fn note_with(&self, body: impl Into<Bytes>, priority: Priority) -> Pending<()> {
-        let (done, pending) = Pending::new(None);
+    /// Sends a message that wants no reply, on [terms](Terms): a patience, after which it does not
+    /// leave any more, or a [`Priority`], or both.
+    pub fn note_with(&self, body: impl Into<Bytes>, terms: impl Into<Terms>) -> Pending<()> {
+        let terms = terms.into();
+        let number = self.driver.number();
+        let (done, pending) = Pending::cancelled(Arc::clone(&self.driver), number, false);
         let (peer, body, done) = (self.id, body.into(), Box::new(done));
-        self.driver.command(Command::Note { peer, body, priority, done });
+        self.driver.command(Command::Note { peer, number, body, terms, done });
         pending
     }
 
@@ -322,6 +336,15 @@ impl Request {
         match self {
             Self::Call(call) => &call.peer,
             Self::Note(note) => &note.peer,
+        }
+    }
+
+    /// The time that the sender waits, from when the message was posted; [`None`] for as long as it
+    /// takes.
+    pub const fn patience(&self) -> Option<Duration> {
+        match self {
+            Self::Call(call) => call.patience,
+            Self::Note(note) => note.patience,
         }
     }
 }
@@ -373,6 +396,12 @@ impl Note {
     /// The body of the message.
     pub const fn body(&self) -> &Bytes {
         &self.body
+    }
+
+    /// The time that the sender waits for the news that the message was delivered, from when it was
+    /// posted; [`None`] for as long as it takes.
+    pub const fn patience(&self) -> Option<Duration> {
+        self.patience
     }
 
     /// The sender.

@@ -35,12 +35,13 @@ pub enum Priority {
     Low = 2,
 }
 
-/// The terms of a call.
+/// The terms of a call or a note.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// The time after which nobody waits for the reply any more; the peer is told of it.
+    /// The time after which nobody waits any more for the reply, or for the news that a note was
+    /// delivered; the peer is told of it.
     pub patience: Option<Duration>,
-    /// The place of the call among other messages. Its reply has the same.
+    /// The place of the message among others. The reply to a call has the same.
     pub priority: Priority,
 }
 
@@ -62,7 +63,7 @@ pub(crate) struct Head {
     pub(crate) kind: Kind,
     /// The place of the reply among other messages.
     pub(crate) priority: Priority,
-    /// The time that the caller waits, in microseconds; zero for no bound.
+    /// The time that the sender waits, in microseconds; zero for no bound.
     pub(crate) patience_us: u32,
     /// The call, by the number of the caller; zero for notes.
     pub(crate) call: u64,

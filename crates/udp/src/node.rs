@@ -15,6 +15,7 @@ mod departures;
 mod event;
 mod greeting;
 mod group;
+mod handing;
 mod inbox;
 mod lateness;
 mod names;
@@ -42,6 +43,7 @@ use incast_transport::{CLASSES, Config, InitialTimeout, Nic, Recovery, Serializa
 
 use self::calls::Calls;
 use self::departures::Departures;
+use self::handing::Handing;
 use self::inbox::BOOKS_BYTES;
 use self::lateness::Awaited;
 use self::peers::Peers;
@@ -54,7 +56,7 @@ use crate::security::{End, Listener, PeerKey, SecurityError};
 use crate::socket::{Features, MAX_RECEIVE_BYTES, ReceiveBatch, SendBatch, Socket};
 use crate::wire::{Close, DATA_BYTES, HEADER_BYTES};
 
-pub use self::calls::Refused;
+pub use self::calls::{Reach, Refused};
 pub use self::event::{Counters, Event, Gone, NodeError, Sampled};
 pub use self::group::Group;
 pub use self::lateness::Lateness;
@@ -110,6 +112,7 @@ pub struct Node {
     /// whether that may be too long.
     refused: Vec<(SocketAddr, usize, bool)>,
     departures: Departures,
+    handing: Handing,
     /// The send time that is waited for.
     awaited: Awaited,
     lateness: Lateness,
@@ -176,6 +179,7 @@ impl Node {
             shelf: Shelf::default(),
             refused: Vec::new(),
             departures: Departures::default(),
+            handing: Handing::default(),
             awaited: Awaited::default(),
             lateness: Lateness::default(),
             look_at: Time::ZERO,
@@ -360,8 +364,8 @@ impl Node {
     /// Looks at what is due: silent peers, calls whose time is over.
     fn look(&mut self, now: Time) {
         while let Some(call) = self.calls.overdue(now) {
-            self.give_up(now, call);
-            self.events.push_back(Event::TimedOut { call });
+            let reach = self.give_up(now, call).unwrap_or(Reach::Peer);
+            self.events.push_back(Event::TimedOut { call, reach });
         }
         if !self.refused.is_empty() {
             self.take_refused(now);

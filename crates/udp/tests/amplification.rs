@@ -49,7 +49,7 @@ fn openings(security: &Security, key: Option<PeerKey>) -> Vec<Vec<u8>> {
     let (to, cookie) = (ConnectionId(9), [5; COOKIE_BYTES]);
     let mut other_version = handshake.hello().to_vec();
     other_version[0] = 77;
-    let sealed = [&[1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9][..], &[7; 40]].concat();
+    let sealed = [&[2, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9][..], &[7; 40]].concat();
     vec![
         handshake.hello().to_vec(),
         other_version,

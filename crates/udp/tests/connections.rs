@@ -74,11 +74,11 @@ fn a_thousand_connections_under_load_leave_nothing_behind() {
                 }
             }
             poll(&mut server, |server, event| match event {
-                Event::Noted { peer, body: got } if of_busy == Some(peer) => {
+                Event::Noted { peer, body: got, .. } if of_busy == Some(peer) => {
                     assert!(got == body(arrived, 20_000));
                     arrived += 1;
                 }
-                Event::Noted { peer, body: got } => {
+                Event::Noted { peer, body: got, .. } => {
                     assert!(got == body(number, bytes));
                     if way == 3 {
                         server.close(peer);

@@ -161,6 +161,7 @@ impl Target {
             message,
             length,
             offset: offset.try_into().unwrap(),
+            given_up: ends_message && random.below(4) == 0,
             payload: &payload[..bytes],
         })
     }
@@ -263,7 +264,7 @@ impl Target {
                     assert_ne!(Some(peer), self.honest[1], "an honest peer");
                     is_gone |= self.forged == Some(peer);
                 }
-                Event::Noted { peer, body } if Some(peer) == self.honest[1] => {
+                Event::Noted { peer, body, .. } if Some(peer) == self.honest[1] => {
                     assert!(body == nodes::body(self.arrived, 3_000), "{}", self.arrived);
                     self.arrived += 1;
                 }

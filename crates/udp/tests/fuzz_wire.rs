@@ -46,8 +46,18 @@ fn frame(random: &mut Random) -> Frame<'static> {
                 due: DueBy::NONE,
                 remaining: 0,
             };
+            let given_up = packet.ends_message && random.below(4) == 0;
             let (message, payload) = (random.number(), &BYTES[..bytes as usize]);
-            Frame::Data(Data { connection, sent_ns, packet, message, length, offset, payload })
+            Frame::Data(Data {
+                connection,
+                sent_ns,
+                packet,
+                message,
+                length,
+                offset,
+                given_up,
+                payload,
+            })
         }
         3 => {
             let mut completions = Completions::new();

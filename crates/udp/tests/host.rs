@@ -12,9 +12,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use incast_cc::{AnyAlgorithm, Rate};
 use incast_udp::load::{self, Load};
 use incast_udp::security::{Secret, Security};
-use incast_udp::{Event, Failure, Gone, Host, Node, Options, Request};
+use incast_udp::{Event, Failure, Gone, Host, Node, Options, Priority, Request, Terms};
 
 use nodes::{body, features, local, options};
 
@@ -103,7 +104,9 @@ fn a_call_that_nobody_waits_for_is_cancelled_and_a_bounded_one_ends_in_time() {
         });
         let client = host(Security::Plain);
         let peer = client.connect(address, None).wait().unwrap();
-        drop(peer.call("first"));
+        let first = peer.call("first");
+        while !matches!(told.recv_timeout(SOON).unwrap(), Event::Called { .. }) {}
+        drop(first);
         let patience = Duration::from_millis(50);
         let late = peer.call_with("second", Some(patience)).wait().unwrap_err();
         assert_eq!(late, Failure::TimedOut(patience));
@@ -114,6 +117,37 @@ fn a_call_that_nobody_waits_for_is_cancelled_and_a_bounded_one_ends_in_time() {
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
+}
+
+#[test]
+fn notes_that_wait_too_long_or_are_cancelled_do_not_leave() {
+    let server = host(Security::Plain);
+    let mut slow = options(Security::Plain);
+    slow.algorithm = AnyAlgorithm::named("line-rate").unwrap();
+    slow.line_rate = Rate::from_mbps(100);
+    let client = Host::with_features(&slow, 1, features()).unwrap();
+    let peer = client.connect(server.address(), None).wait().unwrap();
+    // It takes 80 ms.
+    let long = peer.note(vec![1; 1_000_000]);
+    let patience = Duration::from_millis(10);
+    let late = Terms { patience: Some(patience), priority: Priority::Low };
+    let late = peer.note_with("late", late);
+    let (cancelled, dropped) = ("cancelled", "dropped");
+    peer.note_with(cancelled, Priority::Low).cancel();
+    drop(peer.note_with(dropped, Priority::Low));
+    assert_eq!(late.wait(), Err(Failure::Unsent(patience)));
+    assert!(Failure::Unsent(patience).to_string().contains("within 10ms"));
+    long.wait().unwrap();
+    let mut noted = Vec::new();
+    for _ in 0..2 {
+        let request = server.accept(SOON).unwrap().expect("a note");
+        assert_eq!(request.patience(), None);
+        noted.push(request.body().len());
+    }
+    assert_eq!(noted, [1_000_000, dropped.len()]);
+    peer.note_with("in time", Some(SOON)).wait().unwrap();
+    let request = server.accept(SOON).unwrap().expect("a note");
+    assert_eq!(request.patience(), Some(SOON));
 }
 
 #[test]

@@ -15,10 +15,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use forger::{Forger, whole};
+use incast_cc::{AnyAlgorithm, Rate};
 use incast_udp::security::{Security, SecurityError};
 use incast_udp::socket::{SendBatch, Socket, Transmit};
 use incast_udp::wire::{ConnectionId, Frame, Header, Kind, Probe};
-use incast_udp::{Event, Gone, Node};
+use incast_udp::{Event, Gone, Node, Priority, Reach, Refused, Terms};
 use nodes::{body, features, node, options, turn_both, until};
 
 fn soon() -> Instant {
@@ -65,10 +66,10 @@ fn messages_without_bytes_take_bounded_memory_until_they_are_taken() {
     let mut server = Node::open(narrow, features()).unwrap();
     let mut client = node(Security::Plain);
     let peer = client.connect(server.address().unwrap(), None).unwrap();
+    let mut calls = Vec::new();
     for _ in 0..5_000 {
         client.note(peer, Bytes::new()).unwrap();
-        let call = client.call(peer, Bytes::new(), None).unwrap();
-        client.cancel(call);
+        calls.push(client.call(peer, Bytes::new(), None).unwrap());
     }
     let end = Instant::now() + Duration::from_millis(500);
     while Instant::now() < end {
@@ -78,9 +79,13 @@ fn messages_without_bytes_take_bounded_memory_until_they_are_taken() {
     }
     let mut told = std::iter::from_fn(|| server.poll_event()).count();
     assert!((600..2_500).contains(&told), "{told}");
+    // Of calls that have left the server hears twice, of others never.
+    let reached = calls.into_iter().filter(|&call| client.cancel(call) == Some(Reach::Peer));
+    let all = 5_001 + 2 * reached.count();
+    assert!(all > 5_500, "{all}");
     let arrived = until(&mut client, &mut server, soon(), |at_client, _, _| {
         told += usize::from(!at_client);
-        told == 15_001
+        told == all
     });
     assert!(arrived, "{told} {:?} {:?}", client.statistics(peer), server.counters());
 }
@@ -90,42 +95,142 @@ fn the_time_that_a_caller_waits_is_told_up_to_an_hour() {
     let (mut client, mut server) = (node(Security::Plain), node(Security::Plain));
     let peer = client.connect(server.address().unwrap(), None).unwrap();
     let hour = Duration::from_secs(3_600);
-    for patience in [hour, hour * 2, Duration::MAX, Duration::ZERO] {
-        client.call(peer, Bytes::new(), Some(patience)).unwrap();
+    let call = |node: &mut Node, patience| node.call(peer, Bytes::new(), Some(patience)).unwrap();
+    for patience in [hour, hour * 2, Duration::MAX] {
+        call(&mut client, patience);
     }
-    let mut told = Vec::new();
+    // Whose time is over at once does not leave.
+    let nobody = call(&mut client, Duration::ZERO);
+    let (mut told, mut over) = (Vec::new(), Vec::new());
     turn_both(&mut client, &mut server, |_, _, event| {
-        if let Event::Called { patience, .. } = event {
-            told.push(patience);
+        match event {
+            Event::Called { patience, .. } => told.push(patience),
+            Event::TimedOut { call, reach } => over.push((call, reach)),
+            _ => {}
         }
-        told.len() == 4
+        told.len() == 3
     });
-    assert_eq!(told, [Some(hour), None, None, Some(Duration::from_micros(1))]);
+    assert_eq!((told, over), (vec![Some(hour), None, None], vec![(nobody, Reach::Nobody)]));
 }
 
 #[test]
-fn a_call_comes_before_the_news_that_it_is_cancelled_and_notes_have_none() {
-    let (mut client, mut server) = (node(Security::Plain), node(Security::Plain));
+fn what_is_cancelled_before_it_has_left_frees_its_memory_and_is_never_seen() {
+    let mut narrow = options(Security::Plain);
+    narrow.memory.outgoing = 1_000_000;
+    let (mut client, mut server) = (Node::open(narrow, features()).unwrap(), node(Security::Plain));
     let peer = client.connect(server.address().unwrap(), None).unwrap();
-    let call = client.call(peer, body(1, 500_000), None).unwrap();
-    let note = client.note(peer, body(2, 500_000)).unwrap();
-    assert!(client.cancel(call) && client.cancel(note) && !client.cancel(note));
-    let (mut called, mut cancelled, mut noted) = (None, None, false);
+    // Before the connection is open, and after.
+    for round in 0..2 {
+        let post = |client: &mut Node, number| client.call(peer, body(number, 100_000), None);
+        let calls: Vec<_> = (0..9).map(|number| post(&mut client, number).unwrap()).collect();
+        client.note(peer, body(9, 10_000)).unwrap();
+        let waiting = 9 * 100_016 + 10_016;
+        assert_eq!(post(&mut client, 10), Err(Refused::Full { waiting, most: 1_000_000 }));
+        for &call in calls.iter().rev() {
+            assert_eq!((client.cancel(call), client.cancel(call)), (Some(Reach::Nobody), None));
+        }
+        assert_eq!(client.statistics(peer).unwrap().waiting, 10_016, "round {round}");
+        client.note(peer, body(11, 900_000)).unwrap();
+        let (mut noted, mut delivered) = (Vec::new(), 0);
+        turn_both(&mut client, &mut server, |_, _, event| {
+            match event {
+                Event::Noted { body, .. } => noted.push(body.len()),
+                Event::Delivered { .. } => delivered += 1,
+                Event::Opened { .. } => {}
+                event => panic!("{event:?}"),
+            }
+            delivered == 2
+        });
+        assert_eq!(noted, [10_000, 900_000]);
+    }
+}
+
+/// A node that sends at a fixed rate.
+fn at_rate(rate: Rate) -> Node {
+    let mut options = options(Security::Plain);
+    options.algorithm = AnyAlgorithm::named("line-rate").unwrap();
+    options.line_rate = rate;
+    Node::open(options, features()).unwrap()
+}
+
+#[test]
+fn a_message_that_is_cancelled_half_way_frees_memory_at_both_ends() {
+    let mut narrow = options(Security::Plain);
+    (narrow.memory.message, narrow.memory.incoming) = (10_000_000, 12_000_000);
+    let mut server = Node::open(narrow, features()).unwrap();
+    // 10 MB take 0.8 s.
+    let mut client = at_rate(Rate::from_mbps(100));
+    let peer = client.connect(server.address().unwrap(), None).unwrap();
+    for round in 0..4 {
+        let call = client.call(peer, body(round, 10_000_000), None).unwrap();
+        let note = client.note(peer, body(round, 20_000)).unwrap();
+        let end = Instant::now() + Duration::from_millis(60);
+        until(&mut client, &mut server, end, |_, _, event| {
+            assert!(matches!(event, Event::Opened { .. }), "{event:?}");
+            false
+        });
+        let waits = |client: &Node| client.statistics(peer).unwrap().waiting;
+        assert_eq!(waits(&client), 10_000_016 + 20_016);
+        assert_eq!(client.cancel(call), Some(Reach::Nobody));
+        assert!(waits(&client) < 6_000_000, "{} B", waits(&client));
+        let mut noted = 0;
+        turn_both(&mut client, &mut server, |_, _, event| {
+            match event {
+                Event::Noted { body: got, .. } => {
+                    assert!(got == body(round, 20_000));
+                    noted += 1;
+                }
+                Event::Delivered { note: of } => assert_eq!(of, note),
+                event => panic!("{event:?}"),
+            }
+            noted == 1
+        });
+        let end = Instant::now() + Duration::from_millis(20);
+        until(&mut client, &mut server, end, |_, _, event| {
+            assert!(matches!(event, Event::Delivered { .. }), "{event:?}");
+            false
+        });
+        assert_eq!(waits(&client), 0);
+    }
+}
+
+#[test]
+fn a_note_tells_its_time_and_does_not_leave_after_it() {
+    let (mut client, mut server) = (at_rate(Rate::from_mbps(100)), node(Security::Plain));
+    let peer = client.connect(server.address().unwrap(), None).unwrap();
+    let within = |ms| Terms { patience: Some(Duration::from_millis(ms)), ..Priority::Low.into() };
+    // The first takes 80 ms, so that the second waits too long, and the third does not.
+    let first = client.note(peer, body(1, 1_000_000)).unwrap();
+    let second = client.note_with(peer, body(2, 20), within(20)).unwrap();
+    let third = client.note_with(peer, body(3, 30), within(20_000)).unwrap();
+    let (mut noted, mut ended) = (Vec::new(), Vec::new());
     turn_both(&mut client, &mut server, |_, _, event| {
         match event {
-            Event::Called { call, .. } => called = Some(call),
-            Event::Cancelled { call } => {
-                assert_eq!((called, cancelled), (Some(call), None));
-                cancelled = Some(call);
-            }
-            Event::Noted { .. } => noted = true,
+            Event::Noted { body, patience, .. } => noted.push((body.len(), patience)),
+            Event::Delivered { note } => ended.push((note, None)),
+            Event::TimedOut { call, reach } => ended.push((call, Some(reach))),
             Event::Opened { .. } => {}
             event => panic!("{event:?}"),
         }
-        noted && cancelled.is_some()
+        ended.len() == 3
+    });
+    assert_eq!(noted, [(1_000_000, None), (30, Some(Duration::from_secs(20)))]);
+    assert_eq!(ended, [(second, Some(Reach::Nobody)), (first, None), (third, None)]);
+
+    // One that has left and is not acknowledged in time may still arrive.
+    let note = client.note_with(peer, body(4, 40), within(30)).unwrap();
+    let mut told = Vec::new();
+    while told.is_empty() {
+        client.turn(Some(Instant::now() + Duration::from_millis(5)), None).unwrap();
+        told.extend(std::iter::from_fn(|| client.poll_event()));
+    }
+    assert_eq!(told, [Event::TimedOut { call: note, reach: Reach::Peer }]);
+    turn_both(&mut client, &mut server, |_, _, event| match event {
+        Event::Noted { body, .. } => body.len() == 40,
+        event => panic!("{event:?}"),
     });
     let end = Instant::now() + Duration::from_millis(50);
-    until(&mut client, &mut server, end, |_, _, event| panic!("{event:?}"));
+    until(&mut client, &mut server, end, |_, _, event| panic!("nothing more: {event:?}"));
 }
 
 #[test]
@@ -287,7 +392,7 @@ fn messages_arrive_at_any_mtu() {
 fn an_address_proves_itself_before_a_peer_has_moved() {
     // At line rate much leaves before anything is acknowledged.
     let mut fast = options(Security::Plain);
-    fast.algorithm = incast_cc::AnyAlgorithm::named("line-rate").unwrap();
+    fast.algorithm = AnyAlgorithm::named("line-rate").unwrap();
     let mut server = Node::open(fast, features()).unwrap();
     let mut forger = Forger::connect(&mut server);
     forger.send(&[Frame::Probe(Probe { id: 1 })]);

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use incast_cc::timely::Timely;
 use incast_cc::{AnyAlgorithm, Span};
 use incast_udp::security::{Identity, Secret, Security, SecurityError};
-use incast_udp::{Event, Gone, Node, Priority, Refused, Terms};
+use incast_udp::{Event, Gone, Node, Priority, Reach, Refused, Terms};
 
 use nodes::{body, features, local, node, options, turn_both, until};
 
@@ -79,8 +79,7 @@ fn a_call_ends_in_time_or_when_it_is_cancelled_and_the_server_hears_of_both() {
     let timed = client.call(peer, Bytes::from_static(b"slow"), Some(patience)).unwrap();
     let mut called = Vec::new();
     let mut cancelled = Vec::new();
-    let mut over = None;
-    let mut second = None;
+    let (mut over, mut second) = (None, None);
     turn_both(&mut client, &mut server, |at_client, node, event| {
         match (at_client, event) {
             (false, Event::Called { call, patience: told, .. }) => {
@@ -88,16 +87,24 @@ fn a_call_ends_in_time_or_when_it_is_cancelled_and_the_server_hears_of_both() {
                 called.push(call);
             }
             (false, Event::Cancelled { call }) => cancelled.push(call),
-            (true, Event::TimedOut { call }) => {
+            (true, Event::TimedOut { call, reach }) => {
+                assert_eq!(reach, Reach::Peer);
                 over = Some((call, began.elapsed()));
-                let call = node.call(peer, Bytes::from_static(b"regretted"), None).unwrap();
-                assert!(node.cancel(call) && !node.cancel(call));
-                second = Some(call);
+                second = Some(node.call(peer, Bytes::from_static(b"regretted"), None).unwrap());
             }
             (_, Event::Opened { .. }) => {}
             (_, event) => panic!("{event:?}"),
         }
-        cancelled.len() == 2
+        called.len() == 2 && cancelled.len() == 1
+    });
+    let second = second.unwrap();
+    assert_eq!((client.cancel(second), client.cancel(second)), (Some(Reach::Peer), None));
+    turn_both(&mut client, &mut server, |at_client, _, event| match event {
+        Event::Cancelled { call } if !at_client => {
+            cancelled.push(call);
+            true
+        }
+        event => panic!("{event:?}"),
     });
     let (call, after) = over.unwrap();
     assert_eq!((call, called), (timed, cancelled.clone()));

@@ -221,82 +221,29 @@ fn a_client_that_is_killed_is_missed_in_time_and_the_next_one_is_served() {
     assert!(status.success());
 }
 
-#[test]
-fn a_server_that_is_stopped_for_some_seconds_goes_on_and_nothing_is_lost() {
+/// Stops a server while it answers, as often as told and so long each time: nothing is lost.
+fn stop_the_server(stops: u32, time: Duration, patience: Duration) {
     let address = local();
     let server = Process::start(&format!("server {address}"));
-    let mut client = open("127.0.0.1:0".parse().unwrap(), Duration::from_secs(6));
-    let mut caller = Caller::connect(&mut client, address);
-    let start = Instant::now();
-    for (stops, more) in [(true, 100), (true, 200), (false, 200)] {
-        let all = caller.made + more;
-        while caller.replied + 10 < all {
-            caller.go_on(&mut client, all);
-            assert!(caller.gone.is_none() && start.elapsed() < Duration::from_secs(40));
-        }
-        if stops {
-            server.signal("-STOP");
-            let end = Instant::now() + Duration::from_millis(1_500);
-            while Instant::now() < end {
-                caller.go_on(&mut client, all + 100);
-            }
-            server.signal("-CONT");
-        }
-    }
-    let all = caller.made;
-    while caller.replied < all {
-        caller.go_on(&mut client, all);
-        assert!(caller.gone.is_none() && start.elapsed() < Duration::from_secs(40));
-    }
-    assert_eq!((caller.failed, caller.under_way.len()), (0, 0));
-}
-
-#[test]
-fn a_client_that_is_stopped_for_some_seconds_goes_on_and_nothing_is_lost() {
-    let mut server = open("127.0.0.1:0".parse().unwrap(), Duration::from_secs(6));
-    let mut client = Process::start(&format!("client {} 3000", server.address().unwrap()));
-    let start = Instant::now();
-    let serves = |server: &mut Node, time: Duration| {
-        let end = Instant::now() + time;
-        while Instant::now() < end {
-            let gone = serve(server, Duration::from_millis(2));
-            assert!(gone.iter().all(|(_, why)| matches!(why, Gone::Closed(_))), "{gone:?}");
-        }
-    };
-    serves(&mut server, Duration::from_millis(300));
-    client.signal("-STOP");
-    serves(&mut server, Duration::from_secs(2));
-    client.signal("-CONT");
-    let status = loop {
-        serves(&mut server, Duration::from_millis(5));
-        if let Some(status) = client.0.try_wait().unwrap() {
-            break status;
-        }
-        assert!(start.elapsed() < Duration::from_secs(40));
-    };
-    assert!(status.success());
-}
-
-#[test]
-fn a_server_that_is_stopped_for_ten_seconds_under_load_goes_on_and_nothing_is_lost() {
-    let address = local();
-    let server = Process::start(&format!("server {address}"));
-    let mut client = open("127.0.0.1:0".parse().unwrap(), LONG);
+    let mut client = open("127.0.0.1:0".parse().unwrap(), patience);
     let mut caller = Caller::connect(&mut client, address);
     let start = Instant::now();
     let goes_on = |caller: &mut Caller, client: &mut Node, all: u64| {
         caller.go_on(client, all);
         assert!(caller.gone.is_none() && start.elapsed() < Duration::from_secs(60));
     };
-    while caller.replied < 100 {
-        goes_on(&mut caller, &mut client, u64::MAX);
+    for _ in 0..stops {
+        let replied = caller.replied + 100;
+        while caller.replied < replied {
+            goes_on(&mut caller, &mut client, u64::MAX);
+        }
+        server.signal("-STOP");
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            goes_on(&mut caller, &mut client, u64::MAX);
+        }
+        server.signal("-CONT");
     }
-    server.signal("-STOP");
-    let end = Instant::now() + Duration::from_secs(10);
-    while Instant::now() < end {
-        goes_on(&mut caller, &mut client, u64::MAX);
-    }
-    server.signal("-CONT");
     let all = caller.made + 300;
     while caller.replied < all {
         goes_on(&mut caller, &mut client, all);
@@ -304,10 +251,10 @@ fn a_server_that_is_stopped_for_ten_seconds_under_load_goes_on_and_nothing_is_lo
     assert_eq!((caller.failed, caller.under_way.len()), (0, 0));
 }
 
-#[test]
-fn a_client_that_is_stopped_for_ten_seconds_under_load_goes_on_and_nothing_is_lost() {
-    let mut server = open("127.0.0.1:0".parse().unwrap(), LONG);
-    let mut client = Process::start(&format!("client {} 6000", server.address().unwrap()));
+/// Stops a client for a time while it makes so many calls: it makes all of them.
+fn stop_the_client(calls: u32, time: Duration, patience: Duration) {
+    let mut server = open("127.0.0.1:0".parse().unwrap(), patience);
+    let mut client = Process::start(&format!("client {} {calls}", server.address().unwrap()));
     let start = Instant::now();
     let serves = |server: &mut Node, time: Duration| {
         let end = Instant::now() + time;
@@ -318,7 +265,7 @@ fn a_client_that_is_stopped_for_ten_seconds_under_load_goes_on_and_nothing_is_lo
     };
     serves(&mut server, Duration::from_millis(300));
     client.signal("-STOP");
-    serves(&mut server, Duration::from_secs(10));
+    serves(&mut server, time);
     client.signal("-CONT");
     let status = loop {
         serves(&mut server, Duration::from_millis(5));
@@ -328,4 +275,24 @@ fn a_client_that_is_stopped_for_ten_seconds_under_load_goes_on_and_nothing_is_lo
         assert!(start.elapsed() < Duration::from_secs(60));
     };
     assert!(status.success());
+}
+
+#[test]
+fn a_server_that_is_stopped_for_some_seconds_goes_on_and_nothing_is_lost() {
+    stop_the_server(2, Duration::from_millis(1_500), Duration::from_secs(6));
+}
+
+#[test]
+fn a_client_that_is_stopped_for_some_seconds_goes_on_and_nothing_is_lost() {
+    stop_the_client(3_000, Duration::from_secs(2), Duration::from_secs(6));
+}
+
+#[test]
+fn a_server_that_is_stopped_for_ten_seconds_under_load_goes_on_and_nothing_is_lost() {
+    stop_the_server(1, Duration::from_secs(10), LONG);
+}
+
+#[test]
+fn a_client_that_is_stopped_for_ten_seconds_under_load_goes_on_and_nothing_is_lost() {
+    stop_the_client(6_000, Duration::from_secs(10), LONG);
 }

@@ -1,5 +1,6 @@
 //! Two nodes across a relay that loses, doubles, reorders, damages and truncates datagrams: every
-//! message arrives once, in order and with equal bytes, and every call ends with one event.
+//! message arrives once, in order and with equal bytes, or never if it was withdrawn, and every call
+//! and note ends with one event.
 //!
 //! `INCAST_UDP_MESSAGES=1000000 cargo test --release -p incast-udp --test relay` sends as many; by
 //! default it is 21,000.
@@ -14,7 +15,7 @@ mod damage;
 mod nodes;
 mod relays;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -22,7 +23,7 @@ use damage::Random;
 use incast_cc::timely::Timely;
 use incast_cc::{AnyAlgorithm, Rate};
 use incast_udp::security::{Identity, Secret, Security};
-use incast_udp::{CallId, Event, Incoming, Node, PeerId};
+use incast_udp::{CallId, Event, Incoming, Node, PeerId, Reach};
 use nodes::{body, features, options};
 use relays::{Chaos, Relay};
 
@@ -72,11 +73,13 @@ struct Side {
     /// The messages of each lane that have not arrived, in order.
     posted: [VecDeque<Posted>; 2],
     calls: HashMap<CallId, u64>,
-    notes: HashSet<CallId>,
-    /// The calls that were cancelled, or whose time was over.
+    notes: HashMap<CallId, u64>,
+    /// The calls that were cancelled, or whose time was over, after all of them had left.
     given_up: usize,
     /// Those of the peer, as told here.
     told: usize,
+    /// The calls and notes that were withdrawn.
+    withdrawn: usize,
     /// Calls of the peer that wait for an answer.
     to_answer: Vec<(Incoming, u64)>,
 }
@@ -95,9 +98,10 @@ impl Side {
             left,
             posted: [VecDeque::new(), VecDeque::new()],
             calls: HashMap::new(),
-            notes: HashSet::new(),
+            notes: HashMap::new(),
             given_up: 0,
             told: 0,
+            withdrawn: 0,
             to_answer: Vec::new(),
         }
     }
@@ -131,18 +135,24 @@ impl Side {
                 let patience = Duration::from_micros(200 + self.random.below(60_000) as u64);
                 self.node.call(peer, message, (!patient).then_some(patience))
             } else {
-                self.node.note(peer, message)
+                let patient = self.random.below(10) > 0;
+                let patience = Duration::from_micros(self.random.below(30_000) as u64);
+                self.node.note_with(peer, message, (!patient).then_some(patience))
             };
             let id = posted.unwrap();
             self.left -= 1;
             self.posted[usize::from(bytes <= SHORT)].push_back((number, bytes, calls));
-            if !calls {
-                self.notes.insert(id);
-            } else if self.random.below(30) == 0 {
-                assert!(self.node.cancel(id) && !self.node.cancel(id));
-                self.given_up += 1;
-            } else {
-                self.calls.insert(id, number);
+            (if calls { &mut self.calls } else { &mut self.notes }).insert(id, number);
+            if self.random.below(60) == 0 {
+                self.cancel(id);
+            }
+        }
+        // One that may have left, or in part.
+        if self.random.below(20) == 0 {
+            let all = || self.calls.keys().chain(self.notes.keys());
+            let any = all().nth(self.random.below(self.calls.len() + self.notes.len() + 1));
+            if let Some(&id) = any {
+                self.cancel(id);
             }
         }
         if self.random.below(4) == 0 {
@@ -154,6 +164,26 @@ impl Side {
                 _ => self.node.refuse(call, number.to_be_bytes().to_vec().into()).unwrap(),
             }
         }
+    }
+
+    fn cancel(&mut self, id: CallId) {
+        let reach = self.node.cancel(id).expect("it is under way");
+        assert_eq!(self.node.cancel(id), None);
+        self.ends(id, reach);
+    }
+
+    /// A call or a note is over before its answer: it may arrive, or it never does.
+    fn ends(&mut self, id: CallId, reach: Reach) {
+        let call = self.calls.remove(&id);
+        let number = call.or_else(|| self.notes.remove(&id)).expect("told once");
+        if reach == Reach::Peer {
+            self.given_up += usize::from(call.is_some());
+            return;
+        }
+        self.withdrawn += 1;
+        let before = self.posted.each_ref().map(VecDeque::len);
+        self.posted.iter_mut().for_each(|lane| lane.retain(|&(of, ..)| of != number));
+        assert_ne!(self.posted.each_ref().map(VecDeque::len), before, "{number} has arrived");
     }
 
     /// A message of the other side has arrived: the next one of its lane.
@@ -180,7 +210,9 @@ impl Side {
                 Event::Noted { body, .. } => {
                     Self::arrives(other, &body, false);
                 }
-                Event::Delivered { note } => assert!(self.notes.remove(&note), "told twice"),
+                Event::Delivered { note } => {
+                    assert!(self.notes.remove(&note).is_some(), "told twice");
+                }
                 Event::Replied { call, body } => {
                     let number = self.calls.remove(&call).expect("a reply to nothing");
                     let Fate::Replied(bytes) = fate(number) else { panic!("{number}") };
@@ -190,10 +222,7 @@ impl Side {
                     let number = self.calls.remove(&call).expect("a refusal of nothing");
                     assert!(fate(number) == Fate::Refused && reason[..] == number.to_be_bytes());
                 }
-                Event::TimedOut { call } => {
-                    assert!(self.calls.remove(&call).is_some(), "told twice");
-                    self.given_up += 1;
-                }
+                Event::TimedOut { call, reach } => self.ends(call, reach),
                 Event::Cancelled { .. } => self.told += 1,
                 event => panic!("{event:?}"),
             }
@@ -251,9 +280,11 @@ fn run(protection: [Security; 2], key: Option<incast_udp::security::PeerKey>, me
     let refused = sides.each_ref().map(|side| side.node.counters().refused);
     assert!(again > 0 && refused.iter().all(|&count| count > 0), "{again} {refused:?}");
     let given_up: usize = sides.iter().map(|side| side.given_up).sum();
+    let withdrawn: usize = sides.iter().map(|side| side.withdrawn).sum();
+    assert!(given_up > 0 && withdrawn > 0, "{given_up} {withdrawn}");
     eprintln!(
-        "{mode:?}: {messages} messages in {:.1} s, {given_up} calls given up, {again} packets sent \
-         again, {refused:?} datagrams refused",
+        "{mode:?}: {messages} messages in {:.1} s, {given_up} calls given up, {withdrawn} messages \
+         withdrawn, {again} packets sent again, {refused:?} datagrams refused",
         start.elapsed().as_secs_f64()
     );
 }

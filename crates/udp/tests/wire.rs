@@ -63,7 +63,17 @@ fn data() -> impl Strategy<Value = Frame<'static>> {
                 due: DueBy::NONE,
                 remaining: 0,
             };
-            Frame::Data(Data { connection, sent_ns, packet, message, length, offset, payload })
+            let given_up = ends_message && attempt % 2 == 0;
+            Frame::Data(Data {
+                connection,
+                sent_ns,
+                packet,
+                message,
+                length,
+                offset,
+                given_up,
+                payload,
+            })
         },
     )
 }
@@ -225,7 +235,7 @@ fn headers_tell_their_faults() {
     let error = Header::decode(&bytes).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the peer speaks version 2, this end version 1; update the older one"
+        "the peer speaks version 3, this end version 2; update the older one"
     );
     (bytes[0], bytes[1]) = (VERSION, 7);
     assert_eq!(Header::decode(&bytes).unwrap_err().to_string(), "the kind cannot be 7");
@@ -278,7 +288,7 @@ fn the_sender_of_another_version_is_found() {
 
 /// The bytes are a promise to peers of the same version.
 #[test]
-fn the_format_of_version_1_stays() {
+fn the_format_of_version_2_stays() {
     let packet = message::Data {
         sequence: 0x0102,
         payload: 3,
@@ -298,6 +308,7 @@ fn the_format_of_version_1_stays() {
         message: 7,
         length: 8,
         offset: 4,
+        given_up: false,
         payload: b"abc",
     });
     let bytes = encode(&[frame]);
@@ -319,6 +330,7 @@ fn the_format_of_version_1_stays() {
         message: 7,
         length: 3,
         offset: 0,
+        given_up: false,
         payload: b"abc",
     })]);
     assert_eq!(
@@ -369,6 +381,7 @@ fn data_outside_its_segment_or_message_is_refused() {
         message: 0,
         length: 2,
         offset: 0,
+        given_up: false,
         payload: b"ab",
     };
     let bytes = encode(&[Frame::Data(sound)]);
@@ -382,6 +395,7 @@ fn data_outside_its_segment_or_message_is_refused() {
         |data: &mut Data<'_>| data.packet.sequence = u64::MAX,
         |data: &mut Data<'_>| data.offset = 1,
         |data: &mut Data<'_>| data.offset = u32::MAX,
+        |data: &mut Data<'_>| data.given_up = true,
     ] {
         let mut data = sound;
         change(&mut data);
@@ -389,6 +403,7 @@ fn data_outside_its_segment_or_message_is_refused() {
         assert!(matches!(refused, WireError::Value { .. }));
         let mut bytes = bytes.clone();
         (bytes[index], bytes[count]) = (data.packet.index, data.packet.count);
+        bytes[1] |= u8::from(data.given_up) << 3;
         bytes[sequence.clone()].copy_from_slice(&data.packet.sequence.to_be_bytes());
         bytes[offset.clone()].copy_from_slice(&data.offset.to_be_bytes());
         assert_eq!(Frames::of(&bytes).next(), Some(Err(refused)));

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from incast.base.schemes import parts
-from incast.lab.bed import Bed, call
+from incast.lab.bed import Bed
+from incast.lab.commands import call
 from incast.lab.plan import BedPlan, LabError
 from incast.lab.programs import listed
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incast import _core
-from incast.lab import cpu
+from incast.lab import cpu, routes
+from incast.lab.commands import call
 from incast.lab.plan import BedPlan, LabError
 
 TOOLS = ("ip", "tc")
@@ -168,16 +169,20 @@ def _delayed(bed: Bed) -> tuple[tuple[str, str, float], ...]:
 
 def _make(bed: Bed, kernel: Path | None) -> None:
     switch, plan = bed.switch, bed.plan
-    for number in range(plan.switches):
+    if plan.ways:
+        routes.prepare(switch, plan.name)
+    for number in range(0 if plan.ways else plan.switches):
         _ip("-n", switch, "link", "add", f"br{number}", "type", "bridge")
         _ip("-n", switch, "link", "set", f"br{number}", "up")
     ends = [(one.name, one.switch) for one in plan.hosts]
-    for number, (host, of) in enumerate([*ends, ("prober", plan.prober_switch)]):
+    ends.append(("prober", plan.prober_switch))
+    for number, (host, of) in enumerate(ends):
         netns, port = bed.netns(host), f"p{number}"
         _ip("netns", "add", netns)
         _link(bed, port, (port, switch), ("eth0", netns))
-        _ip("-n", switch, "link", "set", port, "master", f"br{of}", "up")
-        _ip("-n", netns, "addr", "add", f"{bed.address(host)}/16", "dev", "eth0")
+        _ip("-n", switch, "link", "set", port, *_master(plan, of), "up")
+        length = 32 if plan.ways else 16
+        _ip("-n", netns, "addr", "add", f"{bed.address(host)}/{length}", "dev", "eth0")
         _ip("-n", netns, "link", "set", "lo", "up")
         _ip("-n", netns, "link", "set", "eth0", "up")
         # Sockets are born with the default and then choose: one that BBR has paced stays paced.
@@ -189,9 +194,11 @@ def _make(bed: Bed, kernel: Path | None) -> None:
         a, b = f"t{number}a", f"t{number}b"
         _link(bed, f"t{number}", (a, switch), (b, switch))
         for port, of in zip((a, b), trunk.ends, strict=True):
-            _ip("-n", switch, "link", "set", port, "master", f"br{of}", "up")
+            _ip("-n", switch, "link", "set", port, *_master(plan, of), "up")
             # What arrives from a trunk goes on to receivers, or is their ACKs.
             _steer(switch, port, max(os.sched_getaffinity(0)))
+    if plan.ways:
+        routes.lay(switch, plan, [(bed.netns(host), bed.address(host), of) for host, of in ends])
     for one in plan.hosts if bed.netem else ():
         # Both ways of the link as the host sends: the other way has the shaper.
         netem = ["netem", "delay", f"{2 * one.delay_us:g}us", "limit", "100000"]
@@ -206,6 +213,11 @@ def _make(bed: Bed, kernel: Path | None) -> None:
         if plan.mark_bytes is not None and kernel is not None:
             mark = [str(kernel), "part", "mark", port, str(plan.mark_bytes)]
             call("ip", "netns", "exec", switch, *mark)
+
+
+def _master(plan: BedPlan, switch: int) -> list[str]:
+    """The words that put a port into a switch. Where switches route there are no bridges."""
+    return [] if plan.ways else ["master", f"br{switch}"]
 
 
 def _link(bed: Bed, name: str, one: tuple[str, str], other: tuple[str, str]) -> None:
@@ -245,28 +257,6 @@ def _remove(bed: Bed) -> None:
 
 def _ip(*arguments: str) -> None:
     call("ip", *arguments)
-
-
-def call(*command: str, told: str | None = None, named: str = "") -> str:
-    """Runs a command with this input; returns its output. An error names the command, or `named`.
-
-    Raises:
-        LabError: It failed.
-    """
-    done = subprocess.run(command, input=told, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        reason = said[0].removeprefix("error: ") if said else "failed"
-        raise LabError(f"{named or _tail(command)}: {reason}")
-    return done.stdout
-
-
-def _tail(command: Sequence[str]) -> str:
-    """The command without what only says where it runs."""
-    words = list(command)
-    if "taskset" in words:
-        words = words[words.index("taskset") + 3 :]
-    return " ".join(words)
 
 
 def start(command: Sequence[str]) -> "subprocess.Popen[str]":

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from incast.lab import cpu
-from incast.lab.bed import Bed, call
+from incast.lab.bed import Bed
 from incast.lab.carriers import LINUX
+from incast.lab.commands import call
 from incast.lab.ping import Prober
 from incast.lab.plan import LabError
 from incast.lab.row import Measured, Row, percentile

@@ -42,6 +42,10 @@ class Trunk:
     delay_us: float
 
 
+Ways = tuple[tuple[tuple[int, ...], ...], ...]
+"""For a switch and one that a packet is to reach: the trunks that lead there, by their numbers."""
+
+
 class Asked(NamedTuple):
     """A request at its time."""
 
@@ -120,7 +124,9 @@ class BedPlan:
     switches: int
     """The number of switches."""
     trunks: tuple[Trunk, ...]
-    """The cables between them, of which none closes a circle."""
+    """The cables between them."""
+    ways: "Ways"
+    """The shortest ways between switches, if there are several between some; else none."""
     flows: tuple[tuple[str, str], ...]
     """Sender and receiver of each connection that stays."""
     client: Client | None
@@ -175,7 +181,8 @@ def read(scenario: Scenario) -> BedPlan:
         LabError: It asks for what a test bed cannot have.
     """
     name, plan = scenario.name, scenario.resolved()
-    switches, places, trunks = _network(scenario, plan["network"])
+    switches, places, trunks = _network(scenario)
+    ways = _ways(name, switches, set(places.values()), trunks, plan)
     traffics = plan["traffic"]
     for one in traffics:
         if one["scheme"] is not None:
@@ -217,6 +224,7 @@ def read(scenario: Scenario) -> BedPlan:
         ),
         switches=switches,
         trunks=trunks,
+        ways=ways,
         flows=tuple(flows),
         client=client,
         queue_bytes=queue["limit_bytes"],
@@ -231,7 +239,7 @@ def read(scenario: Scenario) -> BedPlan:
     )
 
 
-def _network(scenario: Scenario, kind: str) -> tuple[int, dict[str, int], tuple[Trunk, ...]]:
+def _network(scenario: Scenario) -> tuple[int, dict[str, int], tuple[Trunk, ...]]:
     """The number of switches, the switch of each host, and the cables between switches."""
     name, found = scenario.name, scenario.topology()
     if len(found["hosts"]) > _MOST_HOSTS:
@@ -253,12 +261,61 @@ def _network(scenario: Scenario, kind: str) -> tuple[int, dict[str, int], tuple[
                 "network.star or network.dumbbell"
             )
         places[host] = switches[switch]
-    if len(trunks) >= len(switches):
-        raise LabError(
-            f"{name}: network.{kind}: there are several ways between its switches, and a test bed "
-            "has one; use network.star, network.dumbbell or network.parking-lot"
-        )
     return len(switches), places, tuple(trunks)
+
+
+def _ways(
+    name: str,
+    switches: int,
+    leaves: set[int],
+    trunks: Sequence[Trunk],
+    plan: "_core._Resolved",
+) -> Ways:
+    """The shortest ways between switches, of which those with hosts are `leaves`."""
+    if len(trunks) < switches:  # no circle
+        return ()
+    found = shortest(switches, trunks)
+    for kind in plan["routing"]:
+        if kind != "ecmp":
+            raise LabError(
+                f"{name}: routing {kind}: switches of a test bed choose one of several ways by a "
+                "hash of addresses and ports; use routing.kind = ecmp"
+            )
+    if plan["paths"]:
+        raise LabError(f"{name}: routing.path: a test bed has no explicit paths; take them out")
+
+    def choices(at: int, to: int) -> int:
+        """The most switches on a way that choose."""
+        ahead = [sum(trunks[one].ends) - at for one in found[at][to]]
+        return (len(ahead) > 1) + max((choices(one, to) for one in ahead), default=0)
+
+    if any(choices(a, b) > 1 for a in leaves for b in leaves):
+        raise LabError(
+            f"{name}: network.{plan['network']}: several switches of a way choose the next one, "
+            "and all switches of a test bed have one hash, so most ways would carry nothing; use "
+            "network.leaf-spine, network.star or network.dumbbell"
+        )
+    return found
+
+
+def shortest(switches: int, trunks: Sequence[Trunk]) -> Ways:
+    """The trunks on shortest ways from each switch to each other one."""
+    far = [[0 if a == b else switches for b in range(switches)] for a in range(switches)]
+    for _ in range(switches):
+        for one in trunks:
+            for at, ahead in (one.ends, one.ends[::-1]):
+                far[at] = [min(d, 1 + e) for d, e in zip(far[at], far[ahead], strict=True)]
+    return tuple(
+        tuple(
+            tuple(
+                number
+                for number, one in enumerate(trunks)
+                if at in one.ends and far[sum(one.ends) - at][to] < far[at][to]
+            )
+            for to in range(switches)
+        )
+        for at in range(switches)
+    )
 
 
 def _flows(name: str, number: int, traffic: "_core._Traffic") -> list[tuple[str, str]]:

@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from incast.lab.bed import Bed, call, kept, start
+from incast.lab.bed import Bed, kept, start
+from incast.lab.commands import call
 from incast.lab.plan import Client, LabError
 from incast.lab.row import Carried, of_flows, of_requests
 

@@ -34,17 +34,24 @@ class AsyncPeer:
 
         Raises:
             IncastError: The peer is gone, has refused the call, or takes none of this length.
-            TimeoutError: No reply came in time. The peer may have done what it was called for.
+            TimeoutError: No reply came in time. The message says whether the peer may have done
+                what it was called for, or the call could not leave.
         """
         return bytes(await self._host.result(self._peer.call(body, timeout_s, priority)))
 
-    async def note(self, body: bytes, *, priority: Priority = "by-size") -> None:
+    async def note(
+        self, body: bytes, timeout_s: float | None = None, *, priority: Priority = "by-size"
+    ) -> None:
         """Sends a message that wants no reply; returns when the peer has it.
+
+        Cancelling the task cancels the note: what has not left of it never will.
 
         Raises:
             IncastError: The peer is gone, or takes no message of this length.
+            TimeoutError: The peer did not have it in time. The message says whether it may still
+                get it, or the note could not leave and never will.
         """
-        await self._host.result(self._peer.note(body, priority))
+        await self._host.result(self._peer.note(body, timeout_s, priority))
 
     def statistics(self) -> dict[str, Any] | None:
         """The state of the connection; None if the peer is gone."""

@@ -63,6 +63,14 @@ class Request:
         return Peer(self._request.peer)
 
     @property
+    def timeout_s(self) -> float | None:
+        """The seconds that the sender waits, from when it sent the message; None if not bounded.
+
+        It waits for the reply to a call, or for the news that a note was delivered.
+        """
+        return self._request.timeout_s
+
+    @property
     def wants_reply(self) -> bool:
         """Whether the message is a call. One that is never answered is refused."""
         return self._request.wants_reply
@@ -94,7 +102,8 @@ class Peer:
 
         Raises:
             IncastError: The peer is gone, has refused the call, or takes none of this length.
-            TimeoutError: No reply came in time. The peer may have done what it was called for.
+            TimeoutError: No reply came in time. The message says whether the peer may have done
+                what it was called for, or the call could not leave.
         """
         return bytes(self._peer.call(body, timeout_s, priority).wait())
 
@@ -105,9 +114,10 @@ class Peer:
 
         Raises:
             IncastError: The peer is gone, or takes no message of this length.
-            TimeoutError: The peer did not have it in time. It may still get it.
+            TimeoutError: The peer did not have it in time. The message says whether it may still
+                get it, or the note could not leave and never will.
         """
-        self._peer.note(body, priority).wait(timeout_s)
+        self._peer.note(body, timeout_s, priority).wait()
 
     def statistics(self) -> dict[str, Any] | None:
         """The state of the connection; None if the peer is gone."""

@@ -151,9 +151,13 @@ impl UdpPending {
         }
     }
 
-    /// Stops waiting: a call is cancelled.
+    /// Stops waiting: a call or a note is cancelled.
     fn cancel(&self) {
-        *lock(&self.kind) = Kind::Over;
+        match std::mem::replace(&mut *lock(&self.kind), Kind::Over) {
+            Kind::Call(pending) => pending.cancel(),
+            Kind::Note(pending) => pending.cancel(),
+            Kind::Connecting(_) | Kind::Over => {}
+        }
     }
 }
 

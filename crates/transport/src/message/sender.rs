@@ -15,6 +15,7 @@ use super::segment::{Departure, Fate, Segment, burst_size};
 use super::segment_limit;
 use crate::backlog::{Piece, Posted};
 use crate::config::{Config, Nic};
+use crate::connection::ENDLESS;
 use crate::engines::Engines;
 use crate::packet::message::{Data, PacketSet};
 use crate::packet::{Body, DueBy, Form, Header, Kind, Next, Packet, clock_ns};
@@ -115,8 +116,18 @@ impl<C: CongestionControl> Sender<C> {
 
     pub(crate) fn post(&mut self, now: Time, posted: &Posted) {
         self.note_drained();
-        let acknowledged = self.segments.front().map_or(self.cut, |segment| segment.start);
-        self.engines.post(now, posted, acknowledged);
+        self.engines.post(now, posted, self.oldest_payload());
+    }
+
+    /// Takes the unsent payload of a message back, as [`Backlog::withdraw`](crate::backlog::Backlog)
+    /// does.
+    pub(crate) fn withdraw(&mut self, after: usize) -> Option<u64> {
+        self.engines.withdraw(after)
+    }
+
+    /// The start of the oldest payload that is not acknowledged, in all payload posted.
+    pub(crate) fn oldest_payload(&self) -> u64 {
+        self.segments.front().map_or(self.cut, |segment| segment.start)
     }
 
     /// Tells the rate computation engine if the application has left room, before that changes.
@@ -134,8 +145,8 @@ impl<C: CongestionControl> Sender<C> {
         let burst = self.burst.as_ref()?;
         let first = u64::from(burst.packets.lowest()?);
         let segment = &self.segments[self.find(burst.segment)?];
-        let acknowledged = self.segments.front().map_or(self.cut, |segment| segment.start);
-        Some(self.engines.level(segment.start + first * config.payload.get(), acknowledged))
+        let at = segment.start + first * config.payload.get();
+        Some(self.engines.level(at, self.oldest_payload()))
     }
 
     /// Whether the window, and not the pacer, holds the next segment back.
@@ -212,13 +223,14 @@ impl<C: CongestionControl> Sender<C> {
     fn cut_segment(&mut self, now: Time, from: Time, config: &Config) -> Burst {
         let most = self.segment_bytes(config).get() as u32;
         let piece = self.engines.messages.cut(most);
-        let Piece { bytes, ends_message, read, due, message_end, begins } =
+        let Piece { bytes, ends_message, read, due, rest, begins } =
             piece.unwrap_or_else(|| unreachable!("send_time allowed a segment"));
         let count = u64::from(bytes).div_ceil(config.payload.get()).max(1) as u8;
         let first = self.next_sequence;
         self.next_sequence += u64::from(count);
         let start = self.cut;
         self.cut += u64::from(bytes);
+        let message_end = if rest == ENDLESS { ENDLESS } else { self.cut + rest };
         let last = self.engines.messages.is_empty();
         let sent = self.engines.rate.on_sent(now, Bytes::new(u64::from(bytes)), false, last);
         self.engines.pacer.sent(from, Bytes::new(u64::from(bytes)));

@@ -156,6 +156,14 @@ impl Replay {
                 }
                 self.endpoint.post(now, connection, bytes);
             }
+            "withdraw" => {
+                let now = self.now(&mut fields)?;
+                let (connection, after) = (fields.number()?, fields.number()?);
+                if self.role(connection) != Some(true) {
+                    return Err("takes back on a connection that does not send");
+                }
+                self.endpoint.withdraw(now, connection, after);
+            }
             "timer" => {
                 let now = self.now(&mut fields)?;
                 self.endpoint.on_timer(now);

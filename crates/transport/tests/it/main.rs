@@ -13,3 +13,4 @@ mod places;
 mod recovery;
 mod stamps;
 mod stream;
+mod withdrawn;

@@ -17,20 +17,41 @@ use super::thread::Handle;
 #[must_use = "a call is cancelled when nobody waits for it"]
 pub struct Pending<T> {
     result: oneshot::Receiver<Result<T, Failure>>,
-    /// The call that is cancelled if nobody waits for its reply.
-    call: Option<(Arc<Handle>, u64)>,
+    /// The call or note that may be cancelled.
+    sent: Option<(Arc<Handle>, u64)>,
+    /// Whether it is cancelled if nobody waits for its result.
+    is_call: bool,
 }
 
 impl<T> Pending<T> {
     /// A result, with the function that brings it.
-    pub(super) fn new(
-        call: Option<(Arc<Handle>, u64)>,
-    ) -> (impl FnOnce(Result<T, Failure>) + Send, Self)
+    pub(super) fn new() -> (impl FnOnce(Result<T, Failure>) + Send, Self)
     where
         T: Send,
     {
         let (done, result) = oneshot::channel();
-        (move |result| drop(done.send(result)), Self { result, call })
+        (move |result| drop(done.send(result)), Self { result, sent: None, is_call: false })
+    }
+
+    /// The result of a call or a note, by the name that it is cancelled by; a call also if nobody
+    /// waits for it.
+    pub(super) fn cancelled(
+        driver: Arc<Handle>,
+        number: u64,
+        is_call: bool,
+    ) -> (impl FnOnce(Result<T, Failure>) + Send, Self)
+    where
+        T: Send,
+    {
+        let (done, mut pending) = Self::new();
+        (pending.sent, pending.is_call) = (Some((driver, number)), is_call);
+        (done, pending)
+    }
+
+    /// Stops waiting. A call or a note ends, and what has not left of it never will; of a call that
+    /// has, the peer hears that nobody waits for the reply.
+    pub fn cancel(mut self) {
+        self.is_call = true;
     }
 
     /// Waits for the result.
@@ -60,7 +81,7 @@ impl<T> Future for Pending<T> {
         let result = Pin::new(&mut self.result).poll(context);
         let result = result.map(|result| result.unwrap_or_else(|_| Err(stopped())));
         if result.is_ready() {
-            self.call = None;
+            self.sent = None;
         }
         result
     }
@@ -68,7 +89,7 @@ impl<T> Future for Pending<T> {
 
 impl<T> Drop for Pending<T> {
     fn drop(&mut self) {
-        if let Some((driver, number)) = self.call.take() {
+        if let Some((driver, number)) = self.sent.take().filter(|_| self.is_call) {
             driver.cancel(number);
         }
     }

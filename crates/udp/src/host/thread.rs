@@ -14,8 +14,10 @@ use tokio::sync::mpsc;
 
 use super::{Call, Failure, HostError, MOST_REJECTED, Note, Peer, Rejections, Request};
 use crate::load::{self, Ask};
-use crate::message::{Priority, Terms};
-use crate::node::{CallId, Counters, Event, Gone, Incoming, Node, PeerId, Statistics, Wake, Waker};
+use crate::message::Terms;
+use crate::node::{
+    CallId, Counters, Event, Gone, Incoming, Node, PeerId, Reach, Statistics, Wake, Waker,
+};
 use crate::options::Options;
 use crate::security::PeerKey;
 use crate::socket::Features;
@@ -40,8 +42,10 @@ pub(super) enum Command {
     },
     Note {
         peer: PeerId,
+        /// The name by which the note is cancelled.
+        number: u64,
         body: Bytes,
-        priority: Priority,
+        terms: Terms,
         done: Done<()>,
     },
     Cancel {
@@ -178,6 +182,14 @@ impl Drop for Driver {
 /// The longest sleep.
 const SLEEP: Duration = Duration::from_secs(1);
 
+/// The one who waits for the end of a call or a note.
+struct Waits<T> {
+    /// The name by which it is cancelled.
+    number: u64,
+    patience: Option<Duration>,
+    done: Done<T>,
+}
+
 /// A node with those who wait for its events.
 struct Run {
     node: Node,
@@ -188,10 +200,10 @@ struct Run {
     say: mpsc::UnboundedSender<Said>,
     rejected: Rejections,
     opening: HashMap<PeerId, Done<PeerId>>,
-    calls: HashMap<CallId, (u64, Option<Duration>, Done<Bytes>)>,
-    /// The calls by the names that they are cancelled by.
+    calls: HashMap<CallId, Waits<Bytes>>,
+    /// The calls and notes by the names that they are cancelled by.
     numbers: HashMap<u64, CallId>,
-    notes: HashMap<CallId, Done<()>>,
+    notes: HashMap<CallId, Waits<()>>,
     /// Whether the node answers the calls of a load by itself.
     answers_loads: bool,
 }
@@ -227,21 +239,27 @@ impl Run {
             Command::Call { peer, number, body, terms, done } => {
                 match self.node.call(peer, body, terms) {
                     Ok(call) => {
-                        self.calls.insert(call, (number, terms.patience, done));
+                        let patience = terms.patience;
+                        self.calls.insert(call, Waits { number, patience, done });
                         self.numbers.insert(number, call);
                     }
                     Err(error) => done(Err(error.into())),
                 }
             }
-            Command::Note { peer, body, priority, done } => {
-                match self.node.note_with(peer, body, priority) {
-                    Ok(note) => drop(self.notes.insert(note, done)),
+            Command::Note { peer, number, body, terms, done } => {
+                match self.node.note_with(peer, body, terms) {
+                    Ok(note) => {
+                        let patience = terms.patience;
+                        self.notes.insert(note, Waits { number, patience, done });
+                        self.numbers.insert(number, note);
+                    }
                     Err(error) => done(Err(error.into())),
                 }
             }
             Command::Cancel { number } => {
                 if let Some(call) = self.numbers.remove(&number) {
                     self.calls.remove(&call);
+                    self.notes.remove(&call);
                     self.node.cancel(call);
                 }
             }
@@ -281,9 +299,9 @@ impl Run {
                     self.node.free(call.peer(), body.len());
                 }
             }
-            Event::Noted { peer: id, body } => {
+            Event::Noted { peer: id, body, patience } => {
                 if let Some(peer) = self.peer(id) {
-                    drop(self.say.send(Said::Note(Note { body, peer })));
+                    drop(self.say.send(Said::Note(Note { body, patience, peer })));
                 } else {
                     self.node.free(id, body.len());
                 }
@@ -297,18 +315,19 @@ impl Run {
                 let reason = String::from_utf8_lossy(&reason).into_owned();
                 self.end(call, |_| Err(Failure::RefusedByPeer(reason)));
             }
-            Event::TimedOut { call } => {
-                self.end(call, |patience| Err(Failure::TimedOut(patience.unwrap_or_default())));
+            Event::TimedOut { call, reach } => {
+                let failure = |after: fn(Duration) -> Failure| match reach {
+                    Reach::Peer => after,
+                    Reach::Nobody => Failure::Unsent,
+                };
+                self.end(call, |time| Err(failure(Failure::TimedOut)(time.unwrap_or_default())));
+                self.end_note(call, |time| {
+                    Err(failure(Failure::Undelivered)(time.unwrap_or_default()))
+                });
             }
-            Event::Delivered { note } => {
-                if let Some(done) = self.notes.remove(&note) {
-                    done(Ok(()));
-                }
-            }
+            Event::Delivered { note } => self.end_note(note, |_| Ok(())),
             Event::Failed { call, why } => {
-                if let Some(done) = self.notes.remove(&call) {
-                    done(Err(why.into()));
-                }
+                self.end_note(call, |_| Err(why.into()));
                 self.end(call, |_| Err(why.into()));
             }
             Event::Gone { peer, why } => {
@@ -333,7 +352,18 @@ impl Run {
         call: CallId,
         result: impl FnOnce(Option<Duration>) -> Result<Bytes, Failure>,
     ) {
-        if let Some((number, patience, done)) = self.calls.remove(&call) {
+        if let Some(Waits { number, patience, done }) = self.calls.remove(&call) {
+            self.numbers.remove(&number);
+            done(result(patience));
+        }
+    }
+
+    fn end_note(
+        &mut self,
+        note: CallId,
+        result: impl FnOnce(Option<Duration>) -> Result<(), Failure>,
+    ) {
+        if let Some(Waits { number, patience, done }) = self.notes.remove(&note) {
             self.numbers.remove(&number);
             done(result(patience));
         }

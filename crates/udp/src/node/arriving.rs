@@ -7,7 +7,7 @@ use incast_cc::{Span, Time};
 use incast_transport::{Body, Clock as RttClock, Event as Told, Packet, Report};
 
 use super::departures::Arrival;
-use super::inbox::{BOOKS_BYTES, Piece, Untaken};
+use super::inbox::{Arrived, BOOKS_BYTES, Piece, Untaken};
 use super::names::PeerId;
 use super::peers::{LANES, Owner, Peer};
 use super::stamping::Stamping;
@@ -54,12 +54,15 @@ impl Node {
 
     /// Reads the stamps of what has left, if any are to come.
     pub(super) fn read_stamps(&mut self) -> io::Result<()> {
-        let Self { socket, endpoint, departures, clock, lateness, .. } = self;
+        let Self { socket, endpoint, departures, clock, lateness, handing, .. } = self;
         if departures.are_known() || !socket.features().send_stamps {
             return Ok(());
         }
         socket.sent_stamps(|sent| {
             let begun = departures.left(sent.key);
+            if let Some(read) = begun.read {
+                handing.left(read, sent.stamp);
+            }
             let Some(at) = clock.stamped(sent.stamp) else { return };
             if let Some(due) = begun.due {
                 lateness.add(at.max(due).since(due));
@@ -235,7 +238,7 @@ impl Node {
         };
         let connection = lane.receives;
         let next = self.endpoint.awaits(connection)?;
-        let &Data { message, length, offset, payload, .. } = data;
+        let &Data { message, length, offset, given_up, payload, .. } = data;
         if data.packet.sequence >= next.saturating_add(MOST_AHEAD) {
             self.counters.no_memory += 1;
             return Some(());
@@ -258,8 +261,11 @@ impl Node {
             }
             admits.then(|| shelf.memory(length as usize))
         };
-        match lane.inbox.take(Piece { message, length, offset, payload }, admit) {
-            Ok(()) => {}
+        match lane.inbox.take(Piece { message, length, offset, given_up, payload }, admit) {
+            Ok(freed) => {
+                peer.waiting -= freed;
+                self.incoming -= freed;
+            }
             Err(Untaken::NoMemory) => {
                 self.counters.no_memory += 1;
                 return Some(());
@@ -285,7 +291,8 @@ impl Node {
             let lane = &mut peer.lanes[usize::from(lane) % LANES];
             match event {
                 Told::Delivered { .. } => match lane.inbox.deliver() {
-                    Some(message) => self.deliver(id, &message),
+                    Some(Arrived::Whole(message)) => self.deliver(id, &message),
+                    Some(Arrived::GivenUp) => {}
                     None => self.break_off(id),
                 },
                 Told::Completed { .. } => {
@@ -319,17 +326,15 @@ impl Node {
         let body = message.slice(HEAD_BYTES..);
         // The head is no memory of the application's.
         let mut freed = HEAD_BYTES;
+        let patience = (head.patience_us > 0)
+            .then(|| std::time::Duration::from_micros(head.patience_us.into()));
         let event = match head.kind {
-            Message::Call => {
-                let patience = (head.patience_us > 0)
-                    .then(|| std::time::Duration::from_micros(head.patience_us.into()));
-                Some(Event::Called {
-                    call: Incoming { peer: id, number: head.call, priority: head.priority },
-                    body,
-                    patience,
-                })
-            }
-            Message::Note => Some(Event::Noted { peer: id, body }),
+            Message::Call => Some(Event::Called {
+                call: Incoming { peer: id, number: head.call, priority: head.priority },
+                body,
+                patience,
+            }),
+            Message::Note => Some(Event::Noted { peer: id, body, patience }),
             Message::Reply | Message::Refusal => {
                 let call = CallId { peer: id, number: head.call };
                 if !self.calls.end_call(call) {

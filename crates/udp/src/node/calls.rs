@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use bytes::Bytes;
 use incast_cc::Time;
+use incast_transport::Sender;
 
 use super::names::{CallId, Incoming, PeerId};
 use super::opening::span;
@@ -47,21 +48,38 @@ pub enum Refused {
     },
 }
 
+/// The peer's share in a call or a note that ends before it is answered or acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// All of it has left: the peer may get it.
+    Peer,
+    /// Some of it had not left, and never will: the peer's application does not get it.
+    Nobody,
+}
+
+/// A call or a note that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    kind: Kind,
+    lane: usize,
+    priority: Priority,
+    /// The number of its message on the lane.
+    message: u64,
+}
+
 /// The calls and notes of this node that are under way.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     last: u64,
-    /// The lane and the priority of each call; [`None`] for notes, which want no reply.
-    open: BTreeMap<CallId, Option<(usize, Priority)>>,
+    open: BTreeMap<CallId, Open>,
     deadlines: BinaryHeap<Reverse<(Time, CallId)>>,
 }
 
 impl Calls {
-    fn begin(&mut self, peer: PeerId, lane: Option<(usize, Priority)>) -> CallId {
+    /// A name for a call or a note.
+    fn name(&mut self, peer: PeerId) -> CallId {
         self.last += 1;
-        let call = CallId { peer, number: self.last };
-        self.open.insert(call, lane);
-        call
+        CallId { peer, number: self.last }
     }
 
     /// Ends a call or note; returns whether it was under way.
@@ -71,7 +89,7 @@ impl Calls {
 
     /// Ends a call; returns whether it was under way.
     pub(super) fn end_call(&mut self, call: CallId) -> bool {
-        matches!(self.open.get(&call), Some(Some(_))) && self.end(call)
+        self.open.get(&call).is_some_and(|open| open.kind == Kind::Call) && self.end(call)
     }
 
     /// The calls and notes to a peer that are under way, in the order in which they began.
@@ -114,19 +132,7 @@ impl Node {
         body: Bytes,
         terms: impl Into<Terms>,
     ) -> Result<CallId, Refused> {
-        let Terms { patience, priority } = terms.into();
-        self.check(peer, body.len())?;
-        let lane = self.lane(priority, &body);
-        let call = self.calls.begin(peer, Some((lane, priority)));
-        let now = self.clock.now();
-        if let Some(patience) = patience {
-            let until = now + span(patience);
-            self.calls.deadlines.push(Reverse((until, call)));
-            self.look_at = self.look_at.min(until);
-        }
-        let head = head(Kind::Call, priority, call.number, patience);
-        self.post(now, peer, lane, head, body, Token::Call(call.number));
-        Ok(call)
+        self.begin_call(Kind::Call, peer, body, terms.into())
     }
 
     /// Sends a message that wants no reply. [`Event::Delivered`](super::Event::Delivered) tells that
@@ -139,7 +145,9 @@ impl Node {
         self.note_with(peer, body, Priority::BySize)
     }
 
-    /// Sends a message that wants no reply, at a place among others.
+    /// Sends a message that wants no reply, on terms. With a patience there is news after that time
+    /// at the latest, and the message does not leave later. The terms may be a [`Priority`], or
+    /// [`None`].
     ///
     /// # Errors
     ///
@@ -148,14 +156,37 @@ impl Node {
         &mut self,
         peer: PeerId,
         body: Bytes,
-        priority: Priority,
+        terms: impl Into<Terms>,
     ) -> Result<CallId, Refused> {
+        self.begin_call(Kind::Note, peer, body, terms.into())
+    }
+
+    /// Sends a call or a note.
+    fn begin_call(
+        &mut self,
+        kind: Kind,
+        peer: PeerId,
+        body: Bytes,
+        terms: Terms,
+    ) -> Result<CallId, Refused> {
+        let Terms { patience, priority } = terms;
         self.check(peer, body.len())?;
-        let note = self.calls.begin(peer, None);
+        let call = self.calls.name(peer);
         let (now, lane) = (self.clock.now(), self.lane(priority, &body));
-        let head = head(Kind::Note, priority, 0, None);
-        self.post(now, peer, lane, head, body, Token::Note(note.number));
-        Ok(note)
+        if let Some(patience) = patience {
+            let until = now + span(patience);
+            self.calls.deadlines.push(Reverse((until, call)));
+            self.look_at = self.look_at.min(until);
+        }
+        let (number, token) = match kind {
+            Kind::Note => (0, Token::Note(call.number)),
+            _ => (call.number, Token::Call(call.number)),
+        };
+        let head = head(kind, priority, number, patience);
+        if let Some(message) = self.post(now, peer, lane, head, body, token) {
+            self.calls.open.insert(call, Open { kind, lane, priority, message });
+        }
+        Ok(call)
     }
 
     /// Replies to a call, with the priority that it has.
@@ -180,27 +211,50 @@ impl Node {
         self.check(call.peer, body.len())?;
         let (now, lane) = (self.clock.now(), self.lane(call.priority, &body));
         let head = head(kind, call.priority, call.number, None);
-        self.post(now, call.peer, lane, head, body, Token::Reply);
+        self.post(now, call.peer, lane, head, body, Token::Nobody);
         Ok(())
     }
 
-    /// Stops waiting for a call. The peer is told, after the call itself; what it has done already
-    /// stays done. Of a note there is no more news, and the peer gets it. Returns whether the call
-    /// or note was under way.
-    pub fn cancel(&mut self, call: CallId) -> bool {
+    /// Ends a call or a note, of which there is no more news. What has not left of it never will,
+    /// and takes no memory any more. If all of a call has left, the peer is told, behind the call;
+    /// what it has done already stays done. Returns who may have got the message; [`None`] if it
+    /// was not under way.
+    pub fn cancel(&mut self, call: CallId) -> Option<Reach> {
         let now = self.clock.now();
         self.give_up(now, call)
     }
 
-    /// Ends a call before its reply, and tells the peer.
-    pub(super) fn give_up(&mut self, now: Time, call: CallId) -> bool {
-        let Some(lane) = self.calls.open.remove(&call) else { return false };
-        if let Some((lane, priority)) = lane {
+    /// Ends a call or a note before it is answered or acknowledged, and tells the peer.
+    pub(super) fn give_up(&mut self, now: Time, call: CallId) -> Option<Reach> {
+        let Open { kind, lane, priority, message } = self.calls.open.remove(&call)?;
+        let reach = self.withdraw(now, call.peer, lane, message);
+        if reach == Reach::Peer && kind == Kind::Call {
             // On the lane of the call: on the other one it could come before the call.
             let head = head(Kind::Cancel, priority, call.number, None);
-            self.post(now, call.peer, lane, head, Bytes::new(), Token::Reply);
+            self.post(now, call.peer, lane, head, Bytes::new(), Token::Nobody);
         }
-        true
+        Some(reach)
+    }
+
+    /// Takes a message back, unless all of it has left.
+    fn withdraw(&mut self, now: Time, peer: PeerId, lane: usize, message: u64) -> Reach {
+        let Some(peer) = self.peers.get_mut(peer) else { return Reach::Peer };
+        let is_open = peer.is_open();
+        let lane = &mut peer.lanes[lane];
+        let Some(place) = lane.outbox.place(message) else { return Reach::Peer };
+        let (length, later) = lane.outbox.length_and_later(place);
+        let (withdrawn, from) = if is_open {
+            self.awaited.look(now, self.endpoint.next_send_time());
+            let withdrawn = self.endpoint.withdraw(now, lane.sends, later);
+            let from = self.endpoint.sender(lane.sends).and_then(Sender::oldest_payload);
+            (withdrawn, from.unwrap_or_default())
+        } else {
+            (Some(length), 0)
+        };
+        let Some(bytes) = withdrawn else { return Reach::Peer };
+        lane.outbox.withdraw(place, bytes, from);
+        self.outgoing = self.outgoing.saturating_sub(bytes);
+        Reach::Nobody
     }
 
     /// The lane of a message.
@@ -232,6 +286,7 @@ impl Node {
         Ok(())
     }
 
+    /// Posts a message, and returns its number on the lane.
     fn post(
         &mut self,
         now: Time,
@@ -240,18 +295,19 @@ impl Node {
         head: [u8; HEAD_BYTES],
         body: Bytes,
         token: Token,
-    ) {
-        let Some(peer) = self.peers.get_mut(peer) else { return };
+    ) -> Option<u64> {
+        let peer = self.peers.get_mut(peer)?;
         let is_open = peer.is_open();
         let lane = &mut peer.lanes[lane];
-        let bytes = lane.outbox.post(head, body, token);
+        let bytes = (HEAD_BYTES + body.len()) as u64;
+        let number = lane.outbox.post(head, body, token);
         self.outgoing += bytes;
+        // What is posted before the connection is open waits in the outbox.
         if is_open {
             self.awaited.look(now, self.endpoint.next_send_time());
             self.endpoint.post(now, lane.sends, bytes);
-        } else {
-            lane.early.push(bytes);
         }
+        Some(number)
     }
 
     /// Tells of a message that the peer has.

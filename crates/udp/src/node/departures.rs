@@ -2,6 +2,8 @@
 
 use incast_cc::Time;
 
+use crate::socket::Stamp;
+
 /// The most sends that are remembered. A stamp comes within microseconds of its send.
 const REMEMBERED: usize = 1 << 12;
 /// The most bursts of one send that get its stamp.
@@ -24,6 +26,8 @@ pub(super) struct Begun {
     bursts: [Option<Burst>; BURSTS],
     /// The send time of the pacing engine, if the node has waited for it.
     pub(super) due: Option<Time>,
+    /// The reading of the clock for the answers in the send.
+    pub(super) read: Option<Stamp>,
 }
 
 impl Begun {

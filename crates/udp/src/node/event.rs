@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use incast_cc::{Rate, Span};
 
-use super::{CallId, Incoming, LEAST_MTU, PeerId};
+use super::{CallId, Incoming, LEAST_MTU, PeerId, Reach};
 use crate::security::SecurityError;
 use crate::socket::OpenError;
 
@@ -83,6 +83,9 @@ pub enum Event {
         peer: PeerId,
         /// The body of the message.
         body: Bytes,
+        /// The time for which the sender wants it delivered, from when it was posted, if it is
+        /// bounded.
+        patience: Option<Duration>,
     },
     /// The reply to a call came.
     Replied {
@@ -98,10 +101,12 @@ pub enum Event {
         /// The peer's reason.
         reason: Bytes,
     },
-    /// The time for a call is over. The peer may still have done what it was called for.
+    /// The time for a call or a note is over.
     TimedOut {
-        /// The call.
+        /// The call or note.
         call: CallId,
+        /// Whether the peer may have got it, and done what it was called for.
+        reach: Reach,
     },
     /// The peer has the whole of a [note](super::Node::note).
     Delivered {
@@ -136,7 +141,7 @@ impl Event {
     pub fn message(&self) -> Option<(PeerId, usize)> {
         match self {
             Self::Called { call, body, .. } => Some((call.peer(), body.len())),
-            Self::Noted { peer, body } => Some((*peer, body.len())),
+            Self::Noted { peer, body, .. } => Some((*peer, body.len())),
             Self::Replied { call, body } | Self::Refused { call, reason: body } => {
                 Some((call.peer(), body.len()))
             }

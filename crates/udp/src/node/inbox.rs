@@ -15,19 +15,31 @@ pub(super) const BOOKS_BYTES: usize = 128;
 pub(super) enum Untaken {
     /// There is no memory for its message now. Its sender will send it again.
     NoMemory,
-    /// The piece contradicts what came before, or what the peers have agreed on.
+    /// It contradicts what came before, or what the peers have agreed on.
     Wrong,
 }
 
 /// The messages of a lane that are not whole, from the oldest one on.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
-    messages: VecDeque<Option<Partial>>,
+    messages: VecDeque<Arriving>,
     /// The number of the first of them on the lane.
     first: u64,
 }
 
-/// A message that is not whole.
+/// A message that is not delivered.
+#[derive(Clone, Debug, Default)]
+enum Arriving {
+    /// Nothing of it has come.
+    #[default]
+    Nothing,
+    /// Some of it has come.
+    Some(Partial),
+    /// Its sender has given it up.
+    GivenUp,
+}
+
+/// A message of which some has come.
 #[derive(Clone, Debug)]
 struct Partial {
     /// The length of the message.
@@ -38,11 +50,6 @@ struct Partial {
 }
 
 impl Partial {
-    /// A message of a length, of which nothing has come, in empty memory.
-    const fn new(length: usize, bytes: BytesMut) -> Self {
-        Self { length, bytes }
-    }
-
     /// Takes in bytes at a place. [`None`] if they are not all within the message.
     fn write(&mut self, from: usize, payload: &[u8]) -> Option<()> {
         let end = from.checked_add(payload.len()).filter(|&end| end <= self.length)?;
@@ -64,6 +71,15 @@ impl Partial {
     }
 }
 
+/// The outcome of a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Arrived {
+    /// It is whole.
+    Whole(Bytes),
+    /// Its sender has given it up.
+    GivenUp,
+}
+
 /// A piece of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece<'a> {
@@ -71,49 +87,70 @@ pub(super) struct Piece<'a> {
     pub(super) message: u64,
     pub(super) length: u32,
     pub(super) offset: u32,
+    /// Whether the message is given up.
+    pub(super) given_up: bool,
     pub(super) payload: &'a [u8],
 }
 
 impl Inbox {
     /// Takes in a piece. For the first one of a message `admit` is asked for its memory, with
     /// whether the message is the oldest one that is not whole: it needs no other to be delivered.
+    /// Returns the memory that is free again, since the message is given up.
     pub(super) fn take(
         &mut self,
         piece: Piece<'_>,
         admit: impl FnOnce(usize, bool) -> Option<BytesMut>,
-    ) -> Result<(), Untaken> {
-        let Piece { message, length, offset, payload } = piece;
+    ) -> Result<usize, Untaken> {
+        let Piece { message, length, offset, given_up, payload } = piece;
         let Some(place) = message.checked_sub(self.first) else {
-            return Ok(()); // a copy of what was delivered
+            return Ok(0); // a copy of what was delivered
         };
         let place = usize::try_from(place).ok().filter(|&place| place < MOST_AHEAD);
         let place = place.ok_or(Untaken::NoMemory)?;
         if place >= self.messages.len() {
-            self.messages.resize(place + 1, None);
+            self.messages.resize(place + 1, Arriving::Nothing);
         }
         let length = length as usize;
-        let partial = match &mut self.messages[place] {
-            Some(partial) => partial,
-            empty => {
-                let memory = admit(length + BOOKS_BYTES, place == 0);
-                empty.insert(Partial::new(length, memory.ok_or(Untaken::NoMemory)?))
-            }
-        };
+        let arriving = &mut self.messages[place];
+        if given_up {
+            let before = std::mem::replace(arriving, Arriving::GivenUp);
+            return Ok(before.bytes());
+        }
+        if matches!(arriving, Arriving::Nothing) {
+            let bytes = admit(length + BOOKS_BYTES, place == 0).ok_or(Untaken::NoMemory)?;
+            *arriving = Arriving::Some(Partial { length, bytes });
+        }
+        let Arriving::Some(partial) = arriving else { return Ok(0) };
         let is_as_long = partial.length == length;
         let written = if is_as_long { partial.write(offset as usize, payload) } else { None };
-        written.ok_or(Untaken::Wrong)
+        written.ok_or(Untaken::Wrong)?;
+        Ok(0)
     }
 
-    /// The oldest message, which is whole. [`None`] if none of it has come: the peer breaks the
-    /// rules.
-    pub(super) fn deliver(&mut self) -> Option<Bytes> {
+    /// The outcome of the oldest message, which ends. [`None`] if none of it has come: the peer
+    /// breaks the rules.
+    pub(super) fn deliver(&mut self) -> Option<Arrived> {
         self.first += 1;
-        self.messages.pop_front().flatten().map(Partial::finish)
+        match self.messages.pop_front()? {
+            Arriving::Nothing => None,
+            Arriving::Some(partial) => Some(Arrived::Whole(partial.finish())),
+            Arriving::GivenUp => Some(Arrived::GivenUp),
+        }
     }
 
     /// The memory of all messages that are not whole.
     pub(super) fn bytes(&self) -> usize {
-        self.messages.iter().flatten().map(|partial| partial.length + BOOKS_BYTES).sum()
+        self.messages.iter().map(Arriving::bytes).sum()
+    }
+}
+
+impl Arriving {
+    /// The memory that it takes.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Some(partial) => partial.length + BOOKS_BYTES,
+            Self::Nothing | Self::GivenUp => 0,
+        }
     }
 }
 
@@ -122,7 +159,7 @@ mod tests {
     use super::*;
 
     fn piece(message: u64, length: u32, offset: u32, payload: &[u8]) -> Piece<'_> {
-        Piece { message, length, offset, payload }
+        Piece { message, length, offset, given_up: false, payload }
     }
 
     /// Memory for any message.
@@ -142,13 +179,13 @@ mod tests {
             })
         };
         for next in [piece(1, 3, 0, b"xyz"), piece(0, 6, 4, b"ef"), piece(0, 6, 0, b"abcd")] {
-            assert_eq!(take(&mut inbox, next), Ok(()));
+            assert_eq!(take(&mut inbox, next), Ok(0));
         }
-        assert_eq!(take(&mut inbox, piece(0, 6, 4, b"ef")), Ok(()));
+        assert_eq!(take(&mut inbox, piece(0, 6, 4, b"ef")), Ok(0));
         assert_eq!(inbox.bytes(), 9 + 2 * BOOKS_BYTES);
-        assert_eq!(inbox.deliver().as_deref(), Some(&b"abcdef"[..]));
-        assert_eq!(take(&mut inbox, piece(0, 6, 4, b"ef")), Ok(()), "delivered");
-        assert_eq!(inbox.deliver().as_deref(), Some(&b"xyz"[..]));
+        assert_eq!(inbox.deliver(), Some(Arrived::Whole("abcdef".into())));
+        assert_eq!(take(&mut inbox, piece(0, 6, 4, b"ef")), Ok(0), "delivered");
+        assert_eq!(inbox.deliver(), Some(Arrived::Whole("xyz".into())));
         assert_eq!(inbox.deliver(), None);
         assert_eq!(admitted, [(3 + BOOKS_BYTES, false), (6 + BOOKS_BYTES, true)]);
     }
@@ -157,11 +194,30 @@ mod tests {
     fn contradictions_are_wrong_and_what_memory_lacks_may_come_again() {
         let mut inbox = Inbox::default();
         assert_eq!(inbox.take(piece(0, 4, 0, b"ab"), |_, _| None), Err(Untaken::NoMemory));
-        assert_eq!(inbox.take(piece(0, 4, 0, b"ab"), room), Ok(()));
+        assert_eq!(inbox.take(piece(0, 4, 0, b"ab"), room), Ok(0));
         assert_eq!(inbox.take(piece(0, 9, 2, b"cd"), room), Err(Untaken::Wrong));
         assert_eq!(inbox.take(piece(0, 4, 3, b"cd"), room), Err(Untaken::Wrong));
         let far = piece(u64::MAX, 4, 0, b"ab");
         assert_eq!(inbox.take(far, room), Err(Untaken::NoMemory));
         assert_eq!(inbox.bytes(), 4 + BOOKS_BYTES);
+    }
+
+    #[test]
+    fn a_message_that_is_given_up_frees_its_memory_in_any_order() {
+        let end = |message| Piece { given_up: true, ..piece(message, 6, 4, b"e") };
+        let mut inbox = Inbox::default();
+        assert_eq!(inbox.take(piece(0, 6, 0, b"abcd"), room), Ok(0));
+        assert_eq!(inbox.take(end(0), |_, _| panic!("it needs none")), Ok(6 + BOOKS_BYTES));
+        assert_eq!(inbox.take(end(0), |_, _| panic!("it needs none")), Ok(0));
+        // The end comes first.
+        assert_eq!(inbox.take(end(1), |_, _| panic!("it needs none")), Ok(0));
+        for message in [0, 1] {
+            let copy = piece(message, 6, 0, b"abcd");
+            assert_eq!(inbox.take(copy, |_, _| panic!("it needs none")), Ok(0));
+            assert_eq!(inbox.bytes(), 0);
+        }
+        let arrived = [(); 2].map(|()| inbox.deliver());
+        assert_eq!(arrived, [Some(Arrived::GivenUp), Some(Arrived::GivenUp)]);
+        assert_eq!(inbox.deliver(), None);
     }
 }

@@ -79,8 +79,6 @@ pub(super) struct Lane {
     pub(super) receives: u32,
     pub(super) outbox: Outbox,
     pub(super) inbox: Inbox,
-    /// The lengths of messages that were posted before the connection was open.
-    pub(super) early: Vec<u64>,
 }
 
 /// The way to a peer whose connection is open: all that it takes to write a datagram.
@@ -295,7 +293,8 @@ pub(super) fn open_lanes(
         let Some(peer) = peers.get_mut(id) else { return };
         let lane = &mut peer.lanes[lane];
         (lane.sends, lane.receives) = (sends, receives);
-        for bytes in std::mem::take(&mut lane.early) {
+        // Those that were posted before the connection was open.
+        for bytes in lane.outbox.lengths() {
             endpoint.post(now, sends, bytes);
         }
     }

@@ -5,7 +5,7 @@ use incast_cc::Time;
 use super::departures::{Begun, Burst, Departures};
 use super::peers::Link;
 use crate::options::Options;
-use crate::socket::{Ecn, MAX_SEND_BYTES, MAX_SEND_DATAGRAMS, SendBatch, Transmit};
+use crate::socket::{Ecn, MAX_SEND_BYTES, MAX_SEND_DATAGRAMS, SendBatch, Stamp, Transmit};
 use crate::wire::{Frame, HEADER_BYTES};
 
 /// The way out of a node.
@@ -97,6 +97,17 @@ impl Run {
         }
     }
 
+    /// Notes when the clock was read for the answers, if a stamp is to tell how long after that they
+    /// leave.
+    pub(super) fn was_read(&mut self, at: Stamp) {
+        self.begun.read = Some(at);
+    }
+
+    /// Whether the send is to be stamped for what begins in it.
+    pub(super) fn is_stamped(&self) -> bool {
+        self.begun.any()
+    }
+
     /// Notes that the pacing engine has set a time for the send.
     pub(super) fn is_due(&mut self, at: Time) {
         self.begun.due.get_or_insert(at);
@@ -162,7 +173,8 @@ impl Run {
         let Exit { out, departures, options, marks } = exit;
         let class = if self.urgent { options.urgent_class } else { options.data_class };
         let ecn = if *marks && self.begun.any() { Ecn::Ect0 } else { Ecn::NotEct };
-        let stamp = self.begun.any().then(|| departures.leave(self.begun));
+        let is_stamped = self.begun.any() || self.begun.read.is_some();
+        let stamp = is_stamped.then(|| departures.leave(self.begun));
         let segment = u16::try_from(self.each).ok().filter(|_| self.count > 1);
         let transmit = Transmit { to: link.address, segment, class, ecn, stamp };
         let committed = out.commit(transmit, self.sealed);

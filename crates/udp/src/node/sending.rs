@@ -157,6 +157,7 @@ impl Node {
             message: place.message,
             length: place.length,
             offset: place.offset,
+            given_up: place.given_up,
             payload,
         });
         let (connection, attempt) = (out.connection, data.attempt);
@@ -180,13 +181,17 @@ impl Node {
     /// Ends a run: its datagrams are a send of the batch. The answers to its peer go along, last,
     /// since their turnaround ends now.
     fn end(&mut self, run: Option<Run>) {
-        let Self { peers, out, departures, options, marks, .. } = self;
+        let Self { peers, out, departures, options, marks, handing, has_stamps, .. } = self;
         let Some(mut run) = run else { return };
         let Some(peer) = peers.at_mut(run.slot()) else { return };
         let Peer { answers, link: Some(link), .. } = peer else { return };
         let mut exit = Exit { out, departures, options, marks: *marks };
         if run.is_urgent() && !answers.is_empty() {
-            let now = Clock::stamp();
+            let read = Clock::stamp();
+            if *has_stamps && (run.is_stamped() || handing.asks()) {
+                run.was_read(read);
+            }
+            let now = handing.departure(read);
             let mut rest = &answers[..];
             while let Some(first) = rest.first() {
                 let same = |other: &&Answer| {

@@ -10,8 +10,8 @@ pub const MAX_COMPLETIONS: usize = 32;
 /// The bytes of a completion: segment, marked payload, turnaround, attempt.
 pub(super) const BYTES: usize = 17;
 
-/// The time from the arrival of a packet, by its timestamp, to the time at which its answer is
-/// handed to the kernel: what the receiver adds to an RTT. It travels in nanoseconds.
+/// The time from the arrival of a packet, by its timestamp, to the time at which its answer leaves,
+/// as far as the receiver knows it before: what it adds to an RTT. It travels in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turnaround(u32);
 

@@ -13,6 +13,7 @@ pub const WHOLE_BYTES: usize = 29;
 const ACK_REQUEST: u8 = 1;
 const ENDS_MESSAGE: u8 = 2;
 const WHOLE: u8 = 4;
+const GIVEN_UP: u8 = 8;
 
 /// A packet of the transport with payload, and the place of the payload in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,9 @@ pub struct Data<'a> {
     pub length: u32,
     /// The place of the payload in the message, in bytes from its start.
     pub offset: u32,
+    /// Whether the sender gives the message up, which ends here whatever its length: the
+    /// application of the receiver does not get it. Only the packet that ends a message says so.
+    pub given_up: bool,
     /// The payload.
     pub payload: &'a [u8],
 }
@@ -41,7 +45,7 @@ impl<'a> Data<'a> {
     /// Whether the payload is a whole message, so that the frame needs no place in it.
     fn is_whole(&self) -> bool {
         let message::Data { index, count, payload, .. } = self.packet;
-        (index, count, self.offset, self.length) == (0, 1, 0, payload)
+        !self.given_up && (index, count, self.offset, self.length) == (0, 1, 0, payload)
     }
 
     /// The bytes of the frame.
@@ -69,6 +73,9 @@ impl<'a> Data<'a> {
         if self.offset.checked_add(payload).is_none_or(|end| end > self.length) {
             return Err(value("the offset in a message", self.offset.into()));
         }
+        if self.given_up && !self.packet.ends_message {
+            return Err(value("the flags of a frame", GIVEN_UP.into()));
+        }
         Ok(())
     }
 
@@ -82,7 +89,8 @@ impl<'a> Data<'a> {
         let flag = |set, flag| if set { flag } else { 0 };
         let flags = flag(ack_request, ACK_REQUEST)
             | flag(ends_message, ENDS_MESSAGE)
-            | flag(self.is_whole(), WHOLE);
+            | flag(self.is_whole(), WHOLE)
+            | flag(self.given_up, GIVEN_UP);
         writer.u8(kind).u8(flags).u16(payload).u32(self.connection).u32(self.sent_ns);
         writer.u64(sequence).u64(self.message).u8(attempt);
         if !self.is_whole() {
@@ -94,7 +102,7 @@ impl<'a> Data<'a> {
 
     pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self, WireError> {
         let field = "a frame of data";
-        let flags = reader.flags(ACK_REQUEST | ENDS_MESSAGE | WHOLE)?;
+        let flags = reader.flags(ACK_REQUEST | ENDS_MESSAGE | WHOLE | GIVEN_UP)?;
         let payload = reader.u16(field)?.into();
         let (connection, sent_ns) = (reader.u32(field)?, reader.u32(field)?);
         let (sequence, message) = (reader.u64(field)?, reader.u64(field)?);
@@ -118,7 +126,8 @@ impl<'a> Data<'a> {
             remaining: 0,
         };
         let payload = reader.take(payload as usize, "the payload")?;
-        let data = Self { connection, sent_ns, packet, message, length, offset, payload };
+        let given_up = flags & GIVEN_UP != 0;
+        let data = Self { connection, sent_ns, packet, message, length, offset, given_up, payload };
         data.check()?;
         // Each frame has one form, so that no two datagrams say the same.
         if whole == data.is_whole() {

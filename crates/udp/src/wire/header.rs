@@ -3,8 +3,8 @@
 use super::WireError;
 use super::bytes::{Reader, Writer};
 
-/// The version of the format.
-pub const VERSION: u8 = 1;
+/// The version of the format. In the first no message was given up, and notes told no time.
+pub const VERSION: u8 = 2;
 /// The bytes of a header.
 pub const HEADER_BYTES: usize = 20;
 

@@ -100,6 +100,7 @@ pub(crate) fn whole(lane: u32, number: u64, payload: &[u8]) -> Frame<'_> {
         message: number,
         length: bytes,
         offset: 0,
+        given_up: false,
         payload,
     })
 }
