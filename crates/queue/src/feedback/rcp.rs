@@ -10,6 +10,7 @@ use incast_transport::Stamps;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::load::PortLoad;
 use super::{Departure, Law, Settings, Wrong};
 
 /// RCP: a fair rate for all flows of a port.
@@ -70,18 +71,17 @@ impl Settings for Rcp {
     }
 
     fn start(&self, rate: Rate) -> RcpLaw {
-        let capacity = rate.as_bps() as f64 / 8.0;
+        let load = PortLoad::new(rate);
         let rtt = self.rtt.as_secs_f64();
         let interval = self.rtt.min(self.timeslot);
         RcpLaw {
             settings: *self,
-            capacity,
-            rate: capacity * self.initial,
+            load,
+            rate: load.capacity * self.initial,
             mean_rtt: rtt,
-            arrived: 0.0,
+            largest: 0.0,
             told: 0.0,
             told_bytes: 0.0,
-            queued: 0.0,
             interval,
             next: Time::ZERO + interval,
         }
@@ -92,19 +92,17 @@ impl Settings for Rcp {
 #[derive(Clone, Copy, Debug)]
 pub struct RcpLaw {
     settings: Rcp,
-    /// C: the link's rate.
-    capacity: f64,
+    /// What has arrived since the last update, and what waits.
+    load: PortLoad,
     /// R: the fair rate.
     rate: f64,
-    /// d: the mean round trip time in seconds.
+    /// The mean round trip time in seconds.
     mean_rtt: f64,
-    /// The bytes that have arrived since the last update.
-    arrived: f64,
+    /// L: the largest packet with a header, in bytes.
+    largest: f64,
     /// The round trip times that packets have told since then, times their bytes; and those bytes.
     told: f64,
     told_bytes: f64,
-    /// q: the bytes that wait.
-    queued: f64,
     /// T: the time between two updates.
     interval: Span,
     next: Time,
@@ -119,57 +117,65 @@ impl RcpLaw {
         while self.next <= now {
             self.update();
             self.next += self.interval;
-            let is_still = self.arrived + self.told_bytes + self.queued <= 0.0;
-            if is_still && self.rate >= self.capacity && self.next <= now {
+            let is_still = self.load.is_still() && self.told_bytes <= 0.0;
+            if is_still && self.rate >= self.load.capacity && self.next <= now {
                 self.next = now + self.interval; // an idle port, whose rate can rise no more
             }
         }
     }
 
+    /// d: the time in which flows hear of a new rate. It is the mean round trip time, or the time
+    /// between two packets of a flow at the fair rate if that is longer, up to the timeslot.
+    fn delay(&self) -> f64 {
+        let apart = (self.largest / self.rate).min(self.settings.timeslot.as_secs_f64());
+        self.mean_rtt.max(apart)
+    }
+
     /// R = R (1 + (T / d) (alpha (C - y) - beta q / d) / C).
     fn update(&mut self) {
         let seconds = self.interval.as_secs_f64();
+        let capacity = self.load.capacity;
         if self.told_bytes > 0.0 {
             let mean = self.told / self.told_bytes;
             let gain = if mean >= self.mean_rtt {
                 seconds / self.mean_rtt
             } else {
-                self.rate / self.capacity * (mean / self.mean_rtt) * (seconds / self.mean_rtt)
+                self.rate / capacity * (mean / self.mean_rtt) * (seconds / self.mean_rtt)
             };
             self.mean_rtt += gain.clamp(0.0, 1.0) * (mean - self.mean_rtt);
             self.mean_rtt = self.mean_rtt.max(1e-6);
         }
-        let spare = self.settings.alpha * (self.capacity - self.arrived / seconds);
-        let queue = self.settings.beta * self.queued / self.mean_rtt;
-        let change = seconds / self.mean_rtt * (spare - queue) / self.capacity;
-        let least = (LEAST_BYTES / self.mean_rtt).min(self.capacity);
-        self.rate = (self.rate * (1.0 + change)).clamp(least, self.capacity);
-        (self.arrived, self.told, self.told_bytes) = (0.0, 0.0, 0.0);
+        let delay = self.delay();
+        let spare = self.settings.alpha * (capacity - self.load.take_arrived() / seconds);
+        let queue = self.settings.beta * self.load.queued / delay;
+        let change = seconds / delay * (spare - queue) / capacity;
+        let least = (LEAST_BYTES / self.mean_rtt).min(capacity);
+        self.rate = (self.rate * (1.0 + change)).clamp(least, capacity);
+        (self.told, self.told_bytes) = (0.0, 0.0);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "a round trip time in picoseconds"
+            reason = "a time in picoseconds"
         )]
-        let rtt = Span::from_ps((self.mean_rtt.min(1e3) * 1e12) as u64);
-        self.interval = rtt.min(self.settings.timeslot).max(Span::from_us(1));
+        let delay = Span::from_ps((self.delay().min(1e3) * 1e12) as u64);
+        self.interval = delay.min(self.settings.timeslot).max(Span::from_us(1));
     }
 }
 
 impl Law for RcpLaw {
     fn on_arrival(&mut self, now: Time, queued: u64, wire: u64) {
         self.catch_up(now);
-        self.arrived += wire as f64;
-        self.queued = (queued + wire) as f64;
+        self.load.on_arrival(queued, wire);
     }
 
     fn on_departure(&mut self, departure: &Departure, stamps: &mut Stamps) {
         self.catch_up(departure.now);
-        self.queued = departure.queued as f64;
-        self.capacity = (departure.rate.as_bps() as f64 / 8.0).max(1.0);
-        self.rate = self.rate.min(self.capacity);
+        self.load.on_departure(departure);
+        self.rate = self.rate.min(self.load.capacity);
         let Some(Feedback::FairRate(header)) = stamps.feedback_mut() else { return };
+        let wire = departure.wire as f64;
+        self.largest = self.largest.max(wire);
         if !header.rtt.is_zero() {
-            let wire = departure.wire as f64;
             self.told += header.rtt.as_secs_f64() * wire;
             self.told_bytes += wire;
         }
