@@ -143,23 +143,26 @@ impl D3Control {
         if at <= now {
             return None;
         }
-        let left = bytes.get() as f64 - self.sent_until_answer();
         let whole = at.since(now);
-        let time = whole.saturating_sub(self.rtt * 2).max(whole / 2);
-        let rate = Rate::from_bps_f64(left.max(0.0) * 8.0 / time.as_secs_f64());
+        let trip = self.rtt.min(whole / 3);
+        // The last packet leaves in the place of a whole one.
+        let bytes = bytes.get().div_ceil(self.mss.get().max(1)) as f64 * self.mss.get() as f64;
+        let left = bytes - self.sent_in(trip);
+        let time = (whole - trip * 2).as_secs_f64();
+        let rate = Rate::from_bps_f64(left.max(0.0) * 8.0 / time);
         (rate <= self.line_rate).then_some(rate)
     }
 
-    /// The bytes that the flow sends until the answer to a request comes.
-    fn sent_until_answer(&self) -> f64 {
+    /// The bytes that the flow sends in a time at the rate that it has.
+    fn sent_in(&self, time: Span) -> f64 {
         let rate = self.granted.map_or(Rate::ZERO, |granted| self.floored(granted));
-        rate.as_bps() as f64 / 8.0 * self.rtt.as_secs_f64()
+        rate.as_bps() as f64 / 8.0 * time.as_secs_f64()
     }
 
     /// Whether the next answer would come in time to be of use.
     fn outlasts_answer(&self) -> bool {
         // What is sent again is not in `left`.
-        self.left == 0 || self.left as f64 > self.sent_until_answer()
+        self.left == 0 || self.left as f64 > self.sent_in(self.rtt)
     }
 
     /// Begins anew where ports may have forgotten the flow.
@@ -412,13 +415,13 @@ mod tests {
     }
 
     #[test]
-    fn near_the_deadline_half_of_the_time_counts() {
-        let mut control = flow(D3 { base_rate: mbps(10), ..D3::default() }, 5, Some(500));
+    fn near_the_deadline_a_round_trip_counts_as_a_third_of_the_time() {
+        let mut control = flow(D3 { base_rate: mbps(10), ..D3::default() }, 5, Some(410));
         let request = ask(&mut control, 0).unwrap();
         answer(&mut control, 100, &request, &[80]);
-        // 5 KB less 1 KB, in half of 300 us: two round trips would leave 100 us.
+        // Of 210 us, 700 B go in the first 70 us, and 4,300 B have the next 70 us.
         let near = ask(&mut control, 200).unwrap().desired;
-        assert_eq!(near.as_bps() / 1_000, 213_333);
+        assert_eq!(near.as_bps() / 1_000, 491_428);
     }
 
     #[test]

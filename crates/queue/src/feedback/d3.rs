@@ -138,8 +138,8 @@ impl D3Law {
         let left = (capacity - allocated).max(0.0);
         let fair = ((capacity - queue - demand) / flows).max(0.0);
         // The queue is taken off what is free, and not off what the flow held.
-        let rest = (left - queue).max(held.min(left));
-        let granted = if left > desired { desired + fair } else { rest };
+        let left = (left - queue).max(held.min(left));
+        let granted = if left > desired { desired + fair } else { left };
         let granted = Rate::from_bps_f64(granted.max(bps(request.base)));
         if !request.granted.push(departure.port, granted) {
             return; // beyond the eighth port the others decide
