@@ -112,6 +112,10 @@ pub struct RcpLaw {
 /// simulator, `min_pprtt_`).
 const LEAST_BYTES: f64 = 10.0;
 
+/// The greatest cut of one update: half of the rate. The law is linear, and asks for less than
+/// nothing where many begin at once.
+const MOST_CUT: f64 = -0.5;
+
 impl RcpLaw {
     fn catch_up(&mut self, now: Time) {
         while self.next <= now {
@@ -148,7 +152,7 @@ impl RcpLaw {
         let delay = self.delay();
         let spare = self.settings.alpha * (capacity - self.load.take_arrived() / seconds);
         let queue = self.settings.beta * self.load.queued / delay;
-        let change = seconds / delay * (spare - queue) / capacity;
+        let change = (seconds / delay * (spare - queue) / capacity).max(MOST_CUT);
         let least = (LEAST_BYTES / self.mean_rtt).min(capacity);
         self.rate = (self.rate * (1.0 + change)).clamp(least, capacity);
         (self.told, self.told_bytes) = (0.0, 0.0);
@@ -225,6 +229,27 @@ mod tests {
         law.on_arrival(us(60), 0, 2_500);
         law.catch_up(us(100));
         assert!((law.rate * 8e-6 - 300.0).abs() < 1e-3, "{}", law.rate * 8e-6);
+    }
+
+    #[test]
+    fn an_update_takes_half_of_the_rate_at_most() {
+        let mut law = law();
+        // 100 packets at once: 0.1 (1 - 12) - 12 = -13.1.
+        law.on_arrival(us(10), 148_500, 1_500);
+        law.load.arrived = 150_000.0;
+        law.catch_up(us(100));
+        assert!((law.rate * 8e-6 - 200.0).abs() < 1e-3, "{}", law.rate * 8e-6);
+    }
+
+    #[test]
+    fn flows_that_send_seldom_hear_late() {
+        let mut law = law();
+        told(&mut law, 10, 100); // a packet of 1,500 B
+        assert!((law.delay() - 100e-6).abs() < 1e-12, "the round trip time");
+        law.rate = 1e6; // 8 Mb/s: a packet in 1.5 ms
+        assert!((law.delay() - 1.5e-3).abs() < 1e-12);
+        law.rate = 1e3;
+        assert!((law.delay() - 10e-3).abs() < 1e-12, "the timeslot");
     }
 
     #[test]
