@@ -293,10 +293,8 @@ impl CongestionControl for D3Control {
         if !ack.srtt.is_zero() {
             self.rtt = ack.srtt;
         }
-        self.standing = ack.due.map(|Due { at, bytes }| Due {
-            at,
-            bytes: bytes.saturating_sub(ack.in_flight),
-        });
+        self.standing =
+            ack.due.map(|Due { at, bytes }| Due { at, bytes: bytes.saturating_sub(ack.in_flight) });
         let Some(Asked { at, desired }) = self.asked else { return };
         let answer = match ack.feedback {
             Some(Feedback::Request(answer)) if !answer.ends && !answer.granted.is_empty() => answer,
