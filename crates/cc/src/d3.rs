@@ -6,7 +6,8 @@
 //! `docs/algorithms/d3.md` has the equations, what is assumed, and the departures.
 
 use crate::contract::{
-    Ack, Algorithm, Burst, CongestionControl, Demand, Flow, Limits, Loss, LossCause, Pacing, Sent,
+    Ack, Algorithm, Burst, CongestionControl, Demand, Due, Flow, Limits, Loss, LossCause, Pacing,
+    Reads, Sent,
 };
 use crate::feedback::{Feedback, Grants, Leaving, Request};
 use crate::param::{Configurable, Info, Kind, Need, Preset, Transport};
@@ -46,10 +47,12 @@ impl Algorithm for D3 {
             params: *self,
             mss: flow.mss,
             line_rate: flow.line_rate,
-            deadline: None,
+            standing: None,
+            newest: None,
             left: 0,
             asked: None,
             asks_from: flow.now,
+            known_until: flow.now,
             previous: Rate::ZERO,
             held: Grants::NONE,
             is_known: false,
@@ -67,7 +70,7 @@ impl Configurable for D3 {
         summary: "the rate is what switches grant to deadlines, first come first served",
         kind: Kind::Telemetry,
         signal: "rates that switches grant",
-        needs: &[Need::Feedback("d3"), Need::EachAcknowledged],
+        needs: &[Need::Feedback("d3"), Need::EachAcknowledged, Need::Deadlines],
         transport: Transport::Stream,
         source: "Wilson et al., SIGCOMM 2011",
     };
@@ -95,14 +98,18 @@ pub struct D3Control {
     params: D3,
     mss: Bytes,
     line_rate: Rate,
+    /// The deadline that stands, and the payload up to the end of its message that is not sent.
+    standing: Option<Due>,
     /// The deadline of the newest message.
-    deadline: Option<Time>,
-    /// The payload that was posted and not sent.
+    newest: Option<Time>,
+    /// The payload of all messages that was posted and not sent.
     left: u64,
     /// The request that is under way.
     asked: Option<Asked>,
     /// The earliest time of the next request.
     asks_from: Time,
+    /// The time until which ports remember the last request.
+    known_until: Time,
     /// The desired rate of the last request that was answered, and its grants.
     previous: Rate,
     held: Grants,
@@ -120,27 +127,50 @@ pub struct D3Control {
 /// The most halves by which a flow without a grant comes down.
 const MOST_HALVES: u32 = 32;
 
-/// The round trips after which a request counts as lost.
-const LOST_AFTER: u64 = 3;
-
 impl D3Control {
-    /// The rate that meets the deadline, or none if that is too late.
+    /// The deadline by which payload is to be sent, and how much: those that stand, or behind them
+    /// the newest with all that waits.
+    fn due(&self) -> Option<Due> {
+        let standing = self.standing.filter(|due| !due.bytes.is_zero());
+        standing.or(self.newest.map(|at| Due { at, bytes: Bytes::new(self.left) }))
+    }
+
+    /// The rate that meets the deadline, or none if that is too late. The answer comes after a round
+    /// trip, in which the flow sends at the rate that it has; and the last packet needs time to
+    /// arrive.
     fn desired(&self, now: Time) -> Option<Rate> {
-        let Some(deadline) = self.deadline else { return Some(Rate::ZERO) };
-        if deadline <= now {
+        let Some(Due { at, bytes }) = self.due() else { return Some(Rate::ZERO) };
+        if at <= now {
             return None;
         }
-        let seconds = deadline.since(now).as_secs_f64();
-        let rate = Rate::from_bps_f64(self.left as f64 * 8.0 / seconds);
+        let whole = at.since(now);
+        let trip = self.rtt.min(whole / 3);
+        // The last packet leaves in the place of a whole one.
+        let bytes = bytes.get().div_ceil(self.mss.get().max(1)) as f64 * self.mss.get() as f64;
+        let left = bytes - self.sent_in(trip);
+        let time = (whole - trip * 2).as_secs_f64();
+        let rate = Rate::from_bps_f64(left.max(0.0) * 8.0 / time);
         (rate <= self.line_rate).then_some(rate)
+    }
+
+    /// The bytes that the flow sends in a time at the rate that it has.
+    fn sent_in(&self, time: Span) -> f64 {
+        let rate = self.granted.map_or(Rate::ZERO, |granted| self.floored(granted));
+        rate.as_bps() as f64 / 8.0 * time.as_secs_f64()
     }
 
     /// Whether the next answer would come in time to be of use.
     fn outlasts_answer(&self) -> bool {
-        let Some(granted) = self.granted else { return true };
-        let sent = self.floored(granted).as_bps() as f64 / 8.0 * self.rtt.as_secs_f64();
         // What is sent again is not in `left`.
-        self.left == 0 || self.left as f64 > sent
+        self.left == 0 || self.left as f64 > self.sent_in(self.rtt)
+    }
+
+    /// Begins anew where ports may have forgotten the flow.
+    fn forget_if_late(&mut self, now: Time) {
+        if self.is_known && now > self.known_until {
+            self.is_known = false;
+            (self.previous, self.held) = (Rate::ZERO, Grants::NONE);
+        }
     }
 
     /// The request by which the flow gives back what it holds, if ports know it.
@@ -159,12 +189,12 @@ impl D3Control {
         is_known.then_some(Feedback::Request(request))
     }
 
-    /// `granted`, or what keeps a flow asking that was granted less than the base rate.
+    /// `granted`, or what keeps a flow asking that was granted no more than the base rate.
     fn floored(&self, granted: Rate) -> Rate {
         let (base, packet) = (self.params.base_rate, Rate::of(self.mss, self.round_trip()));
         let rate = if base.is_zero() {
             granted.max(packet)
-        } else if granted >= base {
+        } else if granted > base {
             granted
         } else {
             let halves = self.refused.saturating_sub(1).min(MOST_HALVES);
@@ -186,14 +216,26 @@ impl D3Control {
 }
 
 impl CongestionControl for D3Control {
+    fn reads(&self) -> Reads {
+        Reads { due: true, ..Reads::default() }
+    }
+
     fn on_demand(&mut self, demand: &Demand) {
         let size = demand.size.map_or(u64::MAX, Bytes::get);
         self.left = self.left.saturating_add(size);
-        (self.deadline, self.has_quit) = (demand.deadline, false);
+        (self.newest, self.has_quit) = (demand.deadline, false);
+        if self.standing.is_none() {
+            // The payload of messages before it goes first.
+            let bytes = Bytes::new(self.left);
+            self.standing = demand.deadline.map(|at| Due { at, bytes });
+        }
         self.asks_from = demand.now;
     }
 
     fn on_sent(&mut self, sent: &Sent) {
+        if let Some(due) = &mut self.standing {
+            due.bytes = due.bytes.saturating_sub(sent.bytes);
+        }
         if !sent.retransmission && self.left != u64::MAX {
             self.left = self.left.saturating_sub(sent.bytes.get());
         }
@@ -204,27 +246,25 @@ impl CongestionControl for D3Control {
     }
 
     fn request(&mut self, leaving: &Leaving) -> Option<Feedback> {
+        let now = leaving.now;
+        self.forget_if_late(now);
         if leaving.is_last {
             return self.end();
         }
-        let now = leaving.now;
-        if self.has_quit && self.deadline.is_none_or(|deadline| deadline <= now) {
+        let is_over = self.due().is_none_or(|due| due.at <= now);
+        if self.has_quit && is_over {
             (self.has_quit, self.granted, self.asks_from) = (false, None, now);
         }
-        let awaits = match self.asked {
-            // The first is known to be lost by silence alone.
-            Some(Asked { at, .. }) => self.rtt.is_zero() || now < at + self.rtt * LOST_AFTER,
-            None => now < self.asks_from,
-        };
+        // A request is lost where later data arrives without its answer, or after silence. The round
+        // trip time says nothing of it: a queue may grow tenfold in one.
+        let awaits = self.asked.is_some() || now < self.asks_from;
         if self.has_quit || !leaving.is_answered || awaits || !self.outlasts_answer() {
             return None;
         }
         let desired = match (self.desired(now), self.params.quit) {
             (Some(desired), _) => desired,
             (None, Quit::Share) => Rate::ZERO,
-            (None, Quit::Base | Quit::Never) if self.deadline.is_some_and(|at| at <= now) => {
-                Rate::ZERO
-            }
+            (None, Quit::Base | Quit::Never) if is_over => Rate::ZERO,
             (None, Quit::Base) => {
                 self.has_quit = true;
                 let gives_back = self.end();
@@ -233,14 +273,17 @@ impl CongestionControl for D3Control {
             }
             (None, Quit::Never) => self.line_rate,
         };
-        self.asked = Some(Asked { at: now, desired });
+        let again = self.longest_wait();
+        // Ports forget a flow after twice the time that it has told, at the earliest.
+        (self.asked, self.known_until) = (Some(Asked { at: now, desired }), now + again * 2);
         Some(Feedback::Request(Request {
             desired,
             previous: self.previous,
             held: self.held,
             granted: Grants::NONE,
             rtt: self.rtt,
-            again: self.longest_wait(),
+            again,
+            base: self.params.base_rate,
             begins: !self.is_known,
             ends: false,
         }))
@@ -250,6 +293,8 @@ impl CongestionControl for D3Control {
         if !ack.srtt.is_zero() {
             self.rtt = ack.srtt;
         }
+        self.standing =
+            ack.due.map(|Due { at, bytes }| Due { at, bytes: bytes.saturating_sub(ack.in_flight) });
         let Some(Asked { at, desired }) = self.asked else { return };
         let answer = match ack.feedback {
             Some(Feedback::Request(answer)) if !answer.ends && !answer.granted.is_empty() => answer,
@@ -262,7 +307,7 @@ impl CongestionControl for D3Control {
         };
         (self.previous, self.held, self.is_known) = (desired, answer.granted, true);
         self.granted = answer.granted.least();
-        let is_refused = self.granted.is_some_and(|granted| granted < self.params.base_rate);
+        let is_refused = self.granted.is_some_and(|granted| granted <= self.params.base_rate);
         self.refused = if is_refused { self.refused.saturating_add(1) } else { 0 };
         (self.asked, self.asks_from) = (None, ack.now.max(at + self.rtt));
     }
@@ -356,15 +401,58 @@ mod tests {
 
     #[test]
     fn a_request_gives_back_what_each_port_has_granted() {
-        let mut control = flow(D3::default(), 100, Some(2_000));
-        let request = ask(&mut control, 0).unwrap();
-        answer(&mut control, 100, &request, &[900, 500]);
+        let mut control = flow(D3::default(), 100, Some(2_100));
+        let first = ask(&mut control, 0).unwrap();
+        answer(&mut control, 100, &first, &[900, 400]);
         control.on_sent(&Sent::new(us(100), Bytes::new(5_000), Bytes::new(5_000)));
-        // 95 KB in 1.9 ms: 400 Mb/s still.
+        // Of 95 KB, 5 KB go until the answer comes. The others have 2 ms without two round trips.
         let request = ask(&mut control, 100).unwrap();
-        assert_eq!((request.desired, request.previous), (mbps(400), mbps(400)));
-        assert_eq!((request.held.of(1), request.held.of(2)), (Some(mbps(900)), Some(mbps(500))));
+        assert_eq!((request.desired, request.previous), (mbps(400), first.desired));
+        assert_eq!((request.held.of(1), request.held.of(2)), (Some(mbps(900)), Some(mbps(400))));
         assert!(!request.begins);
+    }
+
+    #[test]
+    fn near_the_deadline_a_round_trip_counts_as_a_third_of_the_time() {
+        let mut control = flow(D3 { base_rate: mbps(10), ..D3::default() }, 5, Some(410));
+        let request = ask(&mut control, 0).unwrap();
+        answer(&mut control, 100, &request, &[80]);
+        // Of 210 us, 700 B go in the first 70 us, and 4,300 B have the next 70 us.
+        let near = ask(&mut control, 200).unwrap().desired;
+        assert_eq!(near.as_bps() / 1_000, 491_428);
+    }
+
+    #[test]
+    fn the_oldest_deadline_stands_until_its_payload_is_sent() {
+        let mut control = flow(D3::default(), 100, Some(2_000));
+        let mut newer = Demand::new(us(0), Some(Bytes::from_kb(50)));
+        newer.deadline = Some(us(1_000));
+        control.on_demand(&newer);
+        assert_eq!(ask(&mut control, 0).unwrap().desired, mbps(400), "the first message's");
+        let mut ack = Ack::new(us(400), us(300), Bytes::new(60_000));
+        (ack.srtt, ack.in_flight) = (Span::from_us(100), Bytes::new(10_000));
+        ack.due = Some(Due { at: us(2_000), bytes: Bytes::new(40_000) });
+        control.on_ack(&ack);
+        // What is in flight is sent: 30 KB in 1.6 ms less two round trips.
+        let mut stands = control;
+        assert_eq!(ask(&mut stands, 400).unwrap().desired.as_bps() / 1_000, 171_428);
+        // Nothing of it waits any more: the newest deadline, for all that does.
+        control.on_sent(&Sent::new(us(400), Bytes::new(110_000), Bytes::new(110_000)));
+        control.on_ack(&Ack { in_flight: Bytes::new(110_000), ..ack });
+        assert_eq!(ask(&mut control, 400).unwrap().desired, mbps(800), "40 KB in 0.4 ms");
+    }
+
+    #[test]
+    fn a_flow_that_asks_later_than_it_told_begins_anew() {
+        let mut control = flow(D3::default(), 100, None);
+        let request = ask(&mut control, 0).unwrap();
+        assert_eq!(request.again, Span::from_ms(8), "a packet at 1 Mb/s");
+        answer(&mut control, 100, &request, &[500]);
+        let mut later = control;
+        let again = ask(&mut control, 16_000).unwrap();
+        assert_eq!((again.begins, again.held.of(1)), (false, Some(mbps(500))));
+        let again = ask(&mut later, 16_001).unwrap();
+        assert_eq!((again.begins, again.held), (true, Grants::NONE));
     }
 
     #[test]
@@ -443,13 +531,12 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_lost_is_asked_again_after_three_round_trips() {
+    fn a_request_whose_answer_is_late_is_not_asked_again() {
         let mut control = flow(D3::default(), 1_000, None);
         let request = ask(&mut control, 0).unwrap();
         answer(&mut control, 100, &request, &[500]);
         assert!(ask(&mut control, 100).is_some());
-        assert_eq!(ask(&mut control, 399), None);
-        assert!(ask(&mut control, 400).is_some());
+        assert_eq!(ask(&mut control, 10_000), None, "a queue may have grown a hundredfold");
     }
 
     #[test]

@@ -101,8 +101,10 @@ pub struct Request {
     pub granted: Grants,
     /// The sender's round trip time, zero before it is known.
     pub rtt: Span,
-    /// The longest time until the flow asks again, if it goes on.
+    /// The longest time until the flow asks again, if it goes on. A flow that is later begins anew.
     pub again: Span,
+    /// The rate at which the flow sends where it is granted less.
+    pub base: Rate,
     /// Whether the flow was no flow of the ports before.
     pub begins: bool,
     /// Whether the flow gives back what it holds, and asks for nothing.

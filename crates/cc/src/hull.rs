@@ -155,6 +155,12 @@ pub struct HullControl {
     bucket: Bytes,
 }
 
+impl HullControl {
+    fn untie_if_due(&mut self, now: Time) {
+        self.tied_until = self.tied_until.filter(|&until| until > now);
+    }
+}
+
 impl CongestionControl for HullControl {
     fn reads(&self) -> Reads {
         Reads::NONE
@@ -170,9 +176,7 @@ impl CongestionControl for HullControl {
         let unsent = ack.remaining.map_or(u64::MAX, Bytes::get).saturating_sub(in_flight);
         let queued = cwnd.saturating_sub(in_flight).min(unsent) as f64;
         self.pacer.catch_up(ack.now, if self.tied_until.is_some() { queued } else { 0.0 });
-        if self.tied_until.is_some_and(|until| until <= ack.now) {
-            self.tied_until = None;
-        }
+        self.untie_if_due(ack.now);
         let marked = !ack.ce_bytes.is_zero() && self.tied_until.is_none();
         if marked && self.random.fraction() < self.tie {
             self.tied_until = Some(ack.now + self.untie);
@@ -185,6 +189,15 @@ impl CongestionControl for HullControl {
 
     fn on_demand(&mut self, demand: &Demand) {
         self.dctcp.on_demand(demand);
+    }
+
+    /// The flow leaves the pacer in time: an ACK may be long in coming where the pacer is slow.
+    fn on_timer(&mut self, now: Time) {
+        self.untie_if_due(now);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.tied_until
     }
 
     fn on_restart(&mut self, now: Time, idle: Span) {
@@ -270,6 +283,16 @@ mod tests {
         assert!(matches!(control.limits().pacing, Pacing::Rate(_)));
         ack(&mut control, 1_200, 1_000, 0);
         assert_eq!(control.limits().pacing, Pacing::Unpaced);
+    }
+
+    #[test]
+    fn the_pacer_lets_go_without_an_ack() {
+        let mut control = start(Hull { tie: Fraction::ONE, ..Hull::default() });
+        assert_eq!(control.next_timer(), None);
+        ack(&mut control, 200, 1_000, 1_000);
+        assert_eq!(control.next_timer(), Some(us(1_200)));
+        control.on_timer(us(1_200));
+        assert_eq!((control.limits().pacing, control.next_timer()), (Pacing::Unpaced, None));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! it as the packet leaves, and the receiver returns it with its ACK. A law with a timer has no
 //! events of its own: each call first catches up on the instants that have passed.
 
+mod load;
 mod registry;
 #[cfg(test)]
 mod tests;

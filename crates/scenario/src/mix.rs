@@ -53,9 +53,11 @@ impl Mix {
         self.schemes.iter().any(|named| has(&named.scheme))
     }
 
-    /// The feedback of ports that a scheme understands, if they speak it. A run has one kind.
+    /// The feedback of ports that a scheme understands, if they speak it. A run has one kind, and
+    /// no flow may be under the scheme of the run where it has another.
     pub fn feedback(&self, switch: &Switch) -> Option<AnyFeedback> {
-        self.schemes.iter().find_map(|named| named.scheme.feedback(switch))
+        let (run, traffic) = self.schemes.split_first()?;
+        traffic.iter().chain([run]).find_map(|named| named.scheme.feedback(switch))
     }
 
     /// Whether any scheme asks for the oracle's RTT.
@@ -109,17 +111,39 @@ impl Scenario {
         self.traffic.iter().any(is_part)
     }
 
+    /// The sentence about ports that would have to answer `scheme`, which is called `name`, in one
+    /// language and a scheme that traffic names in another.
+    pub(crate) fn second_language(&self, name: &str, scheme: &Scheme) -> Option<String> {
+        let kind = scheme.feedback(&self.switch)?.kind();
+        self.mixed_names().into_iter().find_map(|other| {
+            let theirs = self.resolve(other).ok()?.feedback(&self.switch)?.kind();
+            (theirs != kind).then(|| {
+                format!(
+                    "{name} needs ports that speak {kind}, and {other} in the same run ports that \
+                     speak {theirs}, but the ports of a run speak one language; run one after the \
+                     other"
+                )
+            })
+        })
+    }
+
     /// Checks the schemes that traffic names.
     pub(crate) fn check_mix(&self) -> Result<(), Fault> {
         for (number, traffic) in self.traffic.iter().enumerate() {
             let Some(scheme) = &traffic.common.scheme else { continue };
-            if let Err(fault) = self.resolve(scheme.name()) {
+            let at = |message| Fault::at([&"traffic", &number, &"scheme"], message);
+            let resolved = self.resolve(scheme.name()).map_err(|fault| {
                 // A fault of the scheme's own section is reported there.
-                return Err(if self.cc.contains_key(scheme.name()) {
-                    fault
-                } else {
-                    Fault::at([&"traffic", &number, &"scheme"], fault.into_message())
-                });
+                if self.cc.contains_key(scheme.name()) { fault } else { at(fault.into_message()) }
+            })?;
+            if let Some(message) = self.second_language(scheme.name(), &resolved) {
+                return Err(at(message));
+            }
+        }
+        for (number, name) in self.run.schemes.iter().enumerate() {
+            let resolved = self.resolve(name).ok().filter(|_| self.uses_run_scheme());
+            if let Some(message) = resolved.and_then(|scheme| self.second_language(name, &scheme)) {
+                return Err(Fault::at([&"run", &"schemes", &number], message));
             }
         }
         let names = self.mixed_names();

@@ -56,9 +56,13 @@ impl Scenario {
     /// do: `timely[t_high=100us,beta=0.5]`.
     ///
     /// # Errors
-    /// There is no such algorithm, preset or parameter, or a value is wrong.
+    /// There is no such algorithm, preset or parameter, a value is wrong, or ports would have to
+    /// answer it and a scheme that traffic names in two languages.
     pub fn scheme(&self, name: &str) -> Result<Scheme, ScenarioError> {
-        self.resolve(name).map_err(|fault| ScenarioError::Scheme(fault.into_message()))
+        let scheme =
+            self.resolve(name).map_err(|fault| ScenarioError::Scheme(fault.into_message()))?;
+        let languages = self.uses_run_scheme().then(|| self.second_language(name, &scheme));
+        languages.flatten().map_or(Ok(scheme), |message| Err(ScenarioError::Scheme(message)))
     }
 
     /// The needs of the algorithm of `scheme` that the network does not meet: one sentence each,
@@ -86,6 +90,10 @@ impl Scenario {
                          [switch.feedback.{kind}]",
                         need.as_str()
                     ));
+                    continue;
+                }
+                Need::Feedback(_) => {
+                    warnings.extend(differing_intervals(name, &scheme.algorithm, switch));
                     continue;
                 }
                 Need::PhantomQueue if !has_phantom_queue(switch) => {
@@ -337,6 +345,19 @@ fn variant(scheme: &str) -> Result<Variant<'_>, String> {
         settings.push((key, value));
     }
     Ok((name.trim(), settings))
+}
+
+/// The sentence about a VCP sender and ports that count over different intervals.
+fn differing_intervals(name: &str, algorithm: &AnyAlgorithm, switch: &Switch) -> Option<String> {
+    let AnyAlgorithm::Vcp(sender) = algorithm else { return None };
+    let AnyFeedback::Vcp(port) = switch.feedback("vcp")? else { return None };
+    (sender.interval != port.interval).then(|| {
+        format!(
+            "{name} grows by intervals of {}, but ports measure their load over {}; set \
+             switch.feedback.vcp.interval to \"{}\"",
+            sender.interval, port.interval, sender.interval
+        )
+    })
 }
 
 /// Whether switches mark by a phantom queue.

@@ -18,8 +18,8 @@ use super::{Departure, Law, Settings, Wrong};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct D3 {
-    /// The share of the queue, over a round trip time, that is taken off the capacity, so that
-    /// queues drain.
+    /// The share of the queue, over a round trip time, that is taken off what ports give beyond
+    /// demands, so that queues drain.
     pub drain: f64,
 }
 
@@ -104,11 +104,12 @@ impl D3Law {
         self.window_ends = now + self.longest_wait.max(self.longest_rtt).max(LEAST_WINDOW) * 2;
     }
 
-    /// The payload that the port has to give, in b/s.
-    fn capacity(&self, departure: &Departure) -> f64 {
+    /// The payload that the port can carry, and what of it the queue takes, both in b/s.
+    fn capacity(&self, departure: &Departure) -> (f64, f64) {
         let seconds = self.longest_rtt.max(LEAST_WINDOW).as_secs_f64();
-        let queue = departure.queued as f64 * 8.0 / seconds;
-        (departure.rate.as_bps() as f64 - self.drain * queue).max(0.0) * self.payload_share
+        let queue = self.drain * departure.queued as f64 * 8.0 / seconds;
+        let rate = departure.rate.as_bps() as f64;
+        (rate * self.payload_share, queue.min(rate) * self.payload_share)
     }
 
     /// Answers a request.
@@ -132,12 +133,14 @@ impl D3Law {
             return;
         }
         sums.flows = (sums.flows + f64::from(u8::from(request.begins))).max(1.0);
-        let capacity = self.capacity(departure);
+        let (capacity, queue) = self.capacity(departure);
         let Sums { allocated, demand, flows } = self.sums;
         let left = (capacity - allocated).max(0.0);
-        let fair = ((capacity - demand) / flows).max(0.0);
+        let fair = ((capacity - queue - demand) / flows).max(0.0);
+        // The queue is taken off what is free, and not off what the flow held.
+        let left = (left - queue).max(held.min(left));
         let granted = if left > desired { desired + fair } else { left };
-        let granted = Rate::from_bps_f64(granted);
+        let granted = Rate::from_bps_f64(granted.max(bps(request.base)));
         if !request.granted.push(departure.port, granted) {
             return; // beyond the eighth port the others decide
         }
@@ -223,20 +226,46 @@ mod tests {
         assert_eq!(law.sums, Sums::default());
     }
 
-    #[test]
-    fn what_waits_is_taken_off_the_capacity() {
-        let mut law = law();
+    /// The grant where 12,500 B wait: 100 kb, which take 100 Mb/s in the round trip of 1 ms.
+    fn ask_behind(law: &mut D3Law, us: u64, request: Request) -> u64 {
         let departure = Departure {
             rate: Rate::from_gbps(1),
             wire: 1_000,
             payload: 1_000,
-            queued: 12_500, // 100 kb, which take 100 Mb/s in the round trip of 1 ms
-            ..departure(0)
+            queued: 12_500,
+            ..departure(us)
         };
-        let mut stamps = Stamps::of(Feedback::Request(request(0, 0, None)));
+        let mut stamps = Stamps::of(Feedback::Request(request));
         law.on_departure(&departure, &mut stamps);
         let Some(Feedback::Request(answer)) = stamps.feedback() else { unreachable!() };
-        assert_eq!(answer.granted.of(7), Some(mbps(900)));
+        answer.granted.of(7).map_or(u64::MAX, |rate| rate.as_bps() / 1_000_000)
+    }
+
+    #[test]
+    fn what_waits_is_taken_off_fair_shares_and_off_what_is_free() {
+        assert_eq!(ask_behind(&mut law(), 0, request(0, 0, None)), 900);
+        let mut law = law();
+        // C - D < 0 from the second on. The third gets the 300 that are free less the queue's 100.
+        assert_eq!(ask(&mut law, 0, request(700, 0, None)), 1_000);
+        assert_eq!(ask(&mut law, 1, request(700, 0, None)), 0);
+        assert_eq!(ask(&mut law, 2, request(700, 700, Some(1_000))), 700);
+        assert_eq!(ask_behind(&mut law, 3, request(700, 0, None)), 200);
+        // Nobody loses what it holds.
+        assert_eq!(ask_behind(&mut law, 4, request(700, 700, Some(700))), 700);
+        assert_eq!(ask_behind(&mut law, 5, request(900, 700, Some(700))), 700, "and has no more");
+    }
+
+    #[test]
+    fn the_base_rate_is_granted_in_any_case_and_counts() {
+        let with_base = |mut request: Request| {
+            request.base = mbps(10);
+            request
+        };
+        let mut law = law();
+        assert_eq!(ask(&mut law, 0, with_base(request(700, 0, None))), 1_000);
+        assert_eq!(ask(&mut law, 1, with_base(request(700, 0, None))), 10);
+        assert_eq!(ask(&mut law, 2, with_base(request(700, 700, Some(1_000)))), 700);
+        assert_eq!(ask(&mut law, 3, with_base(request(700, 0, None))), 290, "10 are taken");
     }
 
     #[test]

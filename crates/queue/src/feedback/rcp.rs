@@ -10,6 +10,7 @@ use incast_transport::Stamps;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::load::PortLoad;
 use super::{Departure, Law, Settings, Wrong};
 
 /// RCP: a fair rate for all flows of a port.
@@ -70,18 +71,17 @@ impl Settings for Rcp {
     }
 
     fn start(&self, rate: Rate) -> RcpLaw {
-        let capacity = rate.as_bps() as f64 / 8.0;
+        let load = PortLoad::new(rate);
         let rtt = self.rtt.as_secs_f64();
         let interval = self.rtt.min(self.timeslot);
         RcpLaw {
             settings: *self,
-            capacity,
-            rate: capacity * self.initial,
+            load,
+            rate: load.capacity * self.initial,
             mean_rtt: rtt,
-            arrived: 0.0,
+            largest: 0.0,
             told: 0.0,
             told_bytes: 0.0,
-            queued: 0.0,
             interval,
             next: Time::ZERO + interval,
         }
@@ -92,19 +92,17 @@ impl Settings for Rcp {
 #[derive(Clone, Copy, Debug)]
 pub struct RcpLaw {
     settings: Rcp,
-    /// C: the link's rate.
-    capacity: f64,
+    /// What has arrived since the last update, and what waits.
+    load: PortLoad,
     /// R: the fair rate.
     rate: f64,
-    /// d: the mean round trip time in seconds.
+    /// The mean round trip time in seconds.
     mean_rtt: f64,
-    /// The bytes that have arrived since the last update.
-    arrived: f64,
+    /// L: the largest packet with a header, in bytes.
+    largest: f64,
     /// The round trip times that packets have told since then, times their bytes; and those bytes.
     told: f64,
     told_bytes: f64,
-    /// q: the bytes that wait.
-    queued: f64,
     /// T: the time between two updates.
     interval: Span,
     next: Time,
@@ -114,62 +112,74 @@ pub struct RcpLaw {
 /// simulator, `min_pprtt_`).
 const LEAST_BYTES: f64 = 10.0;
 
+/// The greatest cut of one update: half of the rate. The law is linear, and asks for less than
+/// nothing where many begin at once.
+const MOST_CUT: f64 = -0.5;
+
 impl RcpLaw {
     fn catch_up(&mut self, now: Time) {
         while self.next <= now {
             self.update();
             self.next += self.interval;
-            let is_still = self.arrived + self.told_bytes + self.queued <= 0.0;
-            if is_still && self.rate >= self.capacity && self.next <= now {
+            let is_still = self.load.is_still() && self.told_bytes <= 0.0;
+            if is_still && self.rate >= self.load.capacity && self.next <= now {
                 self.next = now + self.interval; // an idle port, whose rate can rise no more
             }
         }
     }
 
+    /// d: the time in which flows hear of a new rate. It is the mean round trip time, or the time
+    /// between two packets of a flow at the fair rate if that is longer, up to the timeslot.
+    fn delay(&self) -> f64 {
+        let apart = (self.largest / self.rate).min(self.settings.timeslot.as_secs_f64());
+        self.mean_rtt.max(apart)
+    }
+
     /// R = R (1 + (T / d) (alpha (C - y) - beta q / d) / C).
     fn update(&mut self) {
         let seconds = self.interval.as_secs_f64();
+        let capacity = self.load.capacity;
         if self.told_bytes > 0.0 {
             let mean = self.told / self.told_bytes;
             let gain = if mean >= self.mean_rtt {
                 seconds / self.mean_rtt
             } else {
-                self.rate / self.capacity * (mean / self.mean_rtt) * (seconds / self.mean_rtt)
+                self.rate / capacity * (mean / self.mean_rtt) * (seconds / self.mean_rtt)
             };
             self.mean_rtt += gain.clamp(0.0, 1.0) * (mean - self.mean_rtt);
             self.mean_rtt = self.mean_rtt.max(1e-6);
         }
-        let spare = self.settings.alpha * (self.capacity - self.arrived / seconds);
-        let queue = self.settings.beta * self.queued / self.mean_rtt;
-        let change = seconds / self.mean_rtt * (spare - queue) / self.capacity;
-        let least = (LEAST_BYTES / self.mean_rtt).min(self.capacity);
-        self.rate = (self.rate * (1.0 + change)).clamp(least, self.capacity);
-        (self.arrived, self.told, self.told_bytes) = (0.0, 0.0, 0.0);
+        let delay = self.delay();
+        let spare = self.settings.alpha * (capacity - self.load.take_arrived() / seconds);
+        let queue = self.settings.beta * self.load.queued / delay;
+        let change = (seconds / delay * (spare - queue) / capacity).max(MOST_CUT);
+        let least = (LEAST_BYTES / self.mean_rtt).min(capacity);
+        self.rate = (self.rate * (1.0 + change)).clamp(least, capacity);
+        (self.told, self.told_bytes) = (0.0, 0.0);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "a round trip time in picoseconds"
+            reason = "a time in picoseconds"
         )]
-        let rtt = Span::from_ps((self.mean_rtt.min(1e3) * 1e12) as u64);
-        self.interval = rtt.min(self.settings.timeslot).max(Span::from_us(1));
+        let delay = Span::from_ps((self.delay().min(1e3) * 1e12) as u64);
+        self.interval = delay.min(self.settings.timeslot).max(Span::from_us(1));
     }
 }
 
 impl Law for RcpLaw {
     fn on_arrival(&mut self, now: Time, queued: u64, wire: u64) {
         self.catch_up(now);
-        self.arrived += wire as f64;
-        self.queued = (queued + wire) as f64;
+        self.load.on_arrival(queued, wire);
     }
 
     fn on_departure(&mut self, departure: &Departure, stamps: &mut Stamps) {
         self.catch_up(departure.now);
-        self.queued = departure.queued as f64;
-        self.capacity = (departure.rate.as_bps() as f64 / 8.0).max(1.0);
-        self.rate = self.rate.min(self.capacity);
+        self.load.on_departure(departure);
+        self.rate = self.rate.min(self.load.capacity);
         let Some(Feedback::FairRate(header)) = stamps.feedback_mut() else { return };
+        let wire = departure.wire as f64;
+        self.largest = self.largest.max(wire);
         if !header.rtt.is_zero() {
-            let wire = departure.wire as f64;
             self.told += header.rtt.as_secs_f64() * wire;
             self.told_bytes += wire;
         }
@@ -219,6 +229,27 @@ mod tests {
         law.on_arrival(us(60), 0, 2_500);
         law.catch_up(us(100));
         assert!((law.rate * 8e-6 - 300.0).abs() < 1e-3, "{}", law.rate * 8e-6);
+    }
+
+    #[test]
+    fn an_update_takes_half_of_the_rate_at_most() {
+        let mut law = law();
+        // 100 packets at once: 0.1 (1 - 12) - 12 = -13.1.
+        law.on_arrival(us(10), 148_500, 1_500);
+        law.load.arrived = 150_000.0;
+        law.catch_up(us(100));
+        assert!((law.rate * 8e-6 - 200.0).abs() < 1e-3, "{}", law.rate * 8e-6);
+    }
+
+    #[test]
+    fn flows_that_send_seldom_hear_late() {
+        let mut law = law();
+        told(&mut law, 10, 100); // a packet of 1,500 B
+        assert!((law.delay() - 100e-6).abs() < 1e-12, "the round trip time");
+        law.rate = 1e6; // 8 Mb/s: a packet in 1.5 ms
+        assert!((law.delay() - 1.5e-3).abs() < 1e-12);
+        law.rate = 1e3;
+        assert!((law.delay() - 10e-3).abs() < 1e-12, "the timeslot");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use incast_transport::Stamps;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::load::PortLoad;
 use super::{Departure, Law, Settings, Wrong};
 
 /// VCP: a code of the load in two bits.
@@ -69,10 +70,8 @@ impl Settings for Vcp {
         let step = self.interval / SAMPLES;
         VcpLaw {
             settings: *self,
-            capacity: rate.as_bps() as f64 / 8.0,
+            load: PortLoad::new(rate),
             code: Load::Low,
-            arrived: 0.0,
-            queued: 0.0,
             sampled: 0.0,
             samples: 0,
             step,
@@ -85,14 +84,10 @@ impl Settings for Vcp {
 #[derive(Clone, Copy, Debug)]
 pub struct VcpLaw {
     settings: Vcp,
-    /// The link's rate in bytes per second.
-    capacity: f64,
+    /// What has arrived in this interval, and what waits.
+    load: PortLoad,
     /// The code of the last interval.
     code: Load,
-    /// The bytes that have arrived in this interval.
-    arrived: f64,
-    /// The bytes that wait.
-    queued: f64,
     /// The sum of the samples of the queue in this interval, and their number.
     sampled: f64,
     samples: u64,
@@ -105,10 +100,10 @@ impl VcpLaw {
     fn catch_up(&mut self, now: Time) {
         while self.next <= now {
             self.next += self.step;
-            self.sampled += self.queued;
+            self.sampled += self.load.queued;
             self.samples += 1;
             if self.samples == SAMPLES {
-                let is_still = self.arrived + self.sampled + self.queued <= 0.0;
+                let is_still = self.load.is_still() && self.sampled <= 0.0;
                 self.end_interval();
                 let length = self.step * SAMPLES;
                 if is_still && self.next + length <= now {
@@ -124,7 +119,8 @@ impl VcpLaw {
         let Vcp { queue_weight, target, high, .. } = self.settings;
         let seconds = (self.step * SAMPLES).as_secs_f64();
         let queue = self.sampled / SAMPLES as f64;
-        let load = (self.arrived + queue_weight * queue) / (target * self.capacity * seconds);
+        let arrived = self.load.take_arrived();
+        let load = (arrived + queue_weight * queue) / (target * self.load.capacity * seconds);
         self.code = if load < high {
             Load::Low
         } else if load < 1.0 {
@@ -132,21 +128,19 @@ impl VcpLaw {
         } else {
             Load::Overload
         };
-        (self.arrived, self.sampled, self.samples) = (0.0, 0.0, 0);
+        (self.sampled, self.samples) = (0.0, 0);
     }
 }
 
 impl Law for VcpLaw {
     fn on_arrival(&mut self, now: Time, queued: u64, wire: u64) {
         self.catch_up(now);
-        self.arrived += wire as f64;
-        self.queued = (queued + wire) as f64;
+        self.load.on_arrival(queued, wire);
     }
 
     fn on_departure(&mut self, departure: &Departure, stamps: &mut Stamps) {
         self.catch_up(departure.now);
-        self.queued = departure.queued as f64;
-        self.capacity = (departure.rate.as_bps() as f64 / 8.0).max(1.0);
+        self.load.on_departure(departure);
         if let Some(Feedback::Load(load)) = stamps.feedback_mut() {
             *load = self.code.max(*load);
         }
@@ -186,7 +180,7 @@ mod tests {
         ] {
             let mut law = law();
             law.on_arrival(us(10), 0, arrives);
-            law.queued = 0.0;
+            law.load.queued = 0.0;
             assert_eq!(code(&mut law, 999, Load::Unknown), Load::Low, "none is over");
             assert_eq!(code(&mut law, 1_000, Load::Unknown), expected, "{arrives}");
             assert_eq!(code(&mut law, 2_000, Load::Unknown), Load::Low, "nothing more came");
@@ -212,7 +206,7 @@ mod tests {
     fn an_idle_port_skips_whole_intervals() {
         let mut law = law();
         law.on_arrival(us(10), 0, 200_000);
-        law.queued = 0.0;
+        law.load.queued = 0.0;
         assert_eq!(code(&mut law, 1_000_000_000_037, Load::Unknown), Load::Low);
         assert!(law.next > us(1_000_000_000_037));
     }

@@ -216,12 +216,15 @@ impl Cell {
         (headroom + 8.0 * shared.max(100.0 * self.mtu as f64)).min(4.2e9)
     }
 
-    /// The warnings of the scenario, or the reason why it is refused.
+    /// The warnings of the scenario but for missing deadlines, or the reason why it is refused.
     pub(crate) fn warnings(&self) -> Result<Vec<String>, String> {
         let document = self.document(1.0)?;
         let scenario = document.scenario();
         let scheme = scenario.scheme(&self.name()).map_err(|error| error.to_string())?;
-        Ok(incast_sim::warnings(scenario, &self.name(), &scheme))
+        let mut warnings = incast_sim::warnings(scenario, &self.name(), &scheme);
+        // A scheme without deadlines shares the port like any other.
+        warnings.retain(|sentence| !sentence.contains("needs deadlines"));
+        Ok(warnings)
     }
 
     fn document(&self, seconds: f64) -> Result<Document, String> {

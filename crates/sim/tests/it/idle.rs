@@ -70,9 +70,6 @@ fn queue(scheme: (&'static str, &'static str), queue: f64) -> Option<u64> {
     (!cell.needs(Need::Lossless)).then_some(bytes)
 }
 
-/// Schemes that starve some of a hundred flows that start together, as their pages say. Why is open.
-const STARVES_OF_A_HUNDRED: [&str; 2] = ["d3", "rcp"];
-
 const CELL: Cell = Cell {
     scheme: "",
     preset: "",
@@ -103,15 +100,13 @@ fn a_flow_alone_has_half_of_any_link_after_the_time_that_its_page_states() {
             }
         }
     }
-    // HULL's pacer holds back the segments of messages, as its page says.
-    cells.retain(|cell| cell.scheme != "hull" || cell.carrier == Carrier::Stream);
     assert_none_starves(&cells, 450);
 }
 
 #[test]
 fn of_a_hundred_flows_none_starves() {
     let mut cells = Vec::new();
-    for scheme in schemes().filter(|scheme| !STARVES_OF_A_HUNDRED.contains(&scheme.0)) {
+    for scheme in schemes() {
         // Of segments of three packets each loses a part now and then.
         for carrier in [Carrier::Message(4_000), Carrier::Message(16_000), Carrier::Stream] {
             for (mbps, us, mtu) in

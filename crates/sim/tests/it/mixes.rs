@@ -1,5 +1,6 @@
 //! Mixes: runs with several schemes, and with several kinds of routing.
 
+use incast_sim::scenario::Document;
 use incast_sim::{Report, TraceConfig};
 
 use crate::common::mistakes;
@@ -200,6 +201,30 @@ fn schemes_of_traffic_that_there_are_not() {
             ("\"spray\"", "\"sprey\"", (29, 11), &["sprey", "spray"]),
         ],
     );
+}
+
+#[test]
+fn ports_speak_one_language_in_a_run() {
+    let parse = |own: &str, rest: &str, tables: &str| {
+        Document::parse(format!("{}\n{tables}", mix(own, rest)), "f")
+            .map_err(|error| error.to_string())
+    };
+    let (d3, rcp) = ("scheme = \"d3\"", "scheme = \"rcp\"");
+    let both = "[switch.feedback.d3]\n[switch.feedback.rcp]";
+    let error = parse(d3, rcp, both).unwrap_err();
+    assert!(error.starts_with("f:28:10: d3 needs ports that speak d3, and rcp in the"), "{error}");
+    assert!(error.ends_with("one language; run one after the other"), "{error}");
+    let stamps = parse(d3, "scheme = \"hpcc\"", both).unwrap_err();
+    assert!(stamps.contains("hpcc in the same run ports that speak int"), "{stamps}");
+    // Who is not answered does not mind, but says that it lacks answers.
+    assert!(parse(d3, rcp, "[switch.feedback.d3]").is_ok());
+    let mixed = parse(d3, "", both).unwrap();
+    let error = mixed.scenario().scheme("rcp").unwrap_err().to_string();
+    assert!(error.starts_with("rcp needs ports that speak rcp, and d3"), "{error}");
+    assert!(mixed.scenario().scheme("newreno").is_ok());
+    // Nobody is under the scheme of the run.
+    let all = parse(d3, d3, both).unwrap();
+    assert!(all.scenario().scheme("rcp").is_ok());
 }
 
 #[test]
