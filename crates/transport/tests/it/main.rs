@@ -11,5 +11,6 @@ mod lossy;
 mod nic;
 mod places;
 mod recovery;
+mod shortest;
 mod stamps;
 mod stream;
