@@ -17,11 +17,11 @@ mod work;
 use incast_cc::{Span, Time};
 
 use crate::build::Built;
+use ideals::Ideals;
 use incast_net::Transmitter;
 use incast_net::metrics::Histogram;
 use incast_net::{Count, Host, Port, PortCounters, QueueLengths};
 use incast_plan::flows::Flow;
-use ideals::Ideals;
 use incast_table::Table;
 use quantiles::Quantiles;
 pub use summary::{FIGURES, Figure, Summary};

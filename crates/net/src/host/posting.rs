@@ -26,7 +26,9 @@ impl Host {
     /// Notes the planned messages that are due before `end` as posted, and sends none of them.
     pub(crate) fn only_post(&mut self, end: Time) {
         self.next_post_at = Time::MAX;
-        for Planned { at, bytes, connection, deadline } in std::mem::take(&mut self.posts).into_iter().rev() {
+        for Planned { at, bytes, connection, deadline } in
+            std::mem::take(&mut self.posts).into_iter().rev()
+        {
             if at < end {
                 let flow = self.flow(connection);
                 let deadline = self.deadlines.number(self.flows.deadlines().get(deadline));

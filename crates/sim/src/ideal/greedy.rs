@@ -192,8 +192,10 @@ mod tests {
     /// The ends where all messages are sorted anew at each arrival and each end.
     fn from_nothing(fabric: &Fabric, jobs: &[Job]) -> Vec<Option<f64>> {
         let at = |job: usize| jobs[job].released.as_ps() as f64;
-        let mut left: Vec<_> =
-            jobs.iter().map(|job| job.bytes.map_or(f64::INFINITY, |all| all.get() as f64)).collect();
+        let mut left: Vec<_> = jobs
+            .iter()
+            .map(|job| job.bytes.map_or(f64::INFINITY, |all| all.get() as f64))
+            .collect();
         let (mut ends, mut now) = (vec![None; jobs.len()], 0.0);
         loop {
             let posted = (0..jobs.len()).filter(|&job| at(job) <= now && ends[job].is_none());
@@ -235,7 +237,13 @@ mod tests {
             let parts = |way: Vec<u32>| way.into_iter().map(|link| Part { link, part }).collect();
             let fabric = Fabric { rates, ways: ways.map(parts).collect() };
             let jobs: Vec<_> = (0..60)
-                .map(|_| job(random.below(30_000).into(), (1 + random.below(4_000)).into(), random.below(12)))
+                .map(|_| {
+                    job(
+                        random.below(30_000).into(),
+                        (1 + random.below(4_000)).into(),
+                        random.below(12),
+                    )
+                })
                 .collect();
             for (found, wanted) in ends(&fabric, &jobs).iter().zip(from_nothing(&fabric, &jobs)) {
                 let (found, wanted) = (found.unwrap(), wanted.unwrap());

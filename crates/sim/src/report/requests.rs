@@ -180,8 +180,7 @@ pub(super) fn table(built: &Built, requests: &[Request], end: Time) -> Table {
         requests,
         |r| r.completed.map_or_else(|| end.since(r.posted).as_us_f64(), |_| f64::NAN),
     );
-    let table =
-        if built.ideal && !requests.is_empty() { ideals(table, requests) } else { table };
+    let table = if built.ideal && !requests.is_empty() { ideals(table, requests) } else { table };
     if requests.iter().all(|request| request.deadline.is_none()) {
         table
     } else {
@@ -193,9 +192,11 @@ pub(super) fn table(built: &Built, requests: &[Request], end: Time) -> Table {
 fn ideals(table: Table, requests: &[Request]) -> Table {
     let doc = "completion of the last of its messages in the table ideal; null where messages wait \
                for others of it. The column is there with `measure.ideal`";
-    table
-        .column(("fluid_us", "us", doc), requests, |r| us_or_null(r.ideal[0]))
-        .column(("greedy_us", "us", doc), requests, |r| us_or_null(r.ideal[1]))
+    table.column(("fluid_us", "us", doc), requests, |r| us_or_null(r.ideal[0])).column(
+        ("greedy_us", "us", doc),
+        requests,
+        |r| us_or_null(r.ideal[1]),
+    )
 }
 
 /// The columns of deadlines, which are there where a request has one.

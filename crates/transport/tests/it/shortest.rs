@@ -3,10 +3,10 @@
 //! Every order here follows by hand from 1.2 us for a packet of 1,460 B and 40 B of headers at 10
 //! Gb/s.
 
-use incast_cc::{Rate, Span, Time};
+use incast_cc::{Bytes, LossDetection, Rate, Span, Time};
 use incast_transport::stream::{Ack, Block};
 use incast_transport::{
-    Body, Config, Endpoint, Event, Nic, Operation, Packet, Report, Role, Terms, Transport, message,
+    Body, Config, Endpoint, Nic, Operation, Packet, Report, Role, Terms, Transport, message,
 };
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -14,10 +14,8 @@ use proptest::test_runner::FileFailurePersistence;
 use crate::common::plain::{Plain, window};
 
 const PACKET: u64 = 1_460;
-
-fn ns(n: u64) -> Time {
-    Time::ZERO + Span::from_ns(n)
-}
+/// Nothing is sent again.
+const NEVER: LossDetection = LossDetection::Timeout { after: Span::from_secs(10), probe_after: 0 };
 
 /// A host whose NIC is busy whenever there is something to send.
 struct Host {
@@ -29,10 +27,10 @@ impl Host {
     /// Connections of these classes; streams have any window, messages the line rate.
     fn new(transport: Transport, classes: &[u8]) -> Self {
         let mut config = Config { nic: Nic::Srpt, full_packets: true, ..Config::default() };
-        config.segment = incast_cc::Bytes::new(3 * PACKET);
+        config.segment = Bytes::new(3 * PACKET);
         let plain = match transport {
             Transport::Message => Plain::rate(Rate::from_gbps(10)),
-            Transport::Stream => window(1_000_000_000),
+            Transport::Stream => Plain { detection: NEVER, ..window(1_000_000_000) },
         };
         let mut endpoint = Endpoint::new(config, Box::new(move |_, _| plain.clone()));
         for (index, &class) in (0..).zip(classes) {
@@ -45,6 +43,7 @@ impl Host {
     fn post(&mut self, connection: u32, packets: u64) {
         let bytes = packets * PACKET;
         self.endpoint.post(self.now, connection, Operation::Write { bytes });
+        self.endpoint.on_timer(self.now);
     }
 
     /// Sends up to `count` packets, each when the one before it has left; their connections, and
@@ -61,7 +60,7 @@ impl Host {
             sent.push((out.connection, u64::from(remaining).div_ceil(PACKET)));
             self.now += Span::from_ns(1_200);
         }
-        while self.endpoint.poll_event().is_some_and(|event| matches!(event, Event::Completed { .. })) {}
+        while self.endpoint.poll_event().is_some() {}
         sent
     }
 
@@ -93,13 +92,12 @@ fn the_stream_with_the_least_left_goes_first_and_a_shorter_one_at_the_next_packe
     host.post(0, 8);
     host.post(1, 3);
     assert_eq!(host.order(5), [1, 1, 1, 0, 0]);
-    // Five of eight are acknowledged before four are sent: three are left of it, no more than of
-    // one that comes now and waits less long; then that one has less.
+    // Nothing is acknowledged: eight remain of the first, and two of one that comes now.
     host.post(2, 2);
     assert_eq!(host.order(3), [2, 2, 0]);
     host.post(2, 9);
     host.acknowledge(0, 2);
-    // The stream has posted eleven in all, of which none is acknowledged; 0 has six of eight.
+    // The last stream has posted eleven in all, of which none is acknowledged; the first has six.
     assert_eq!(host.order(5), [0, 0, 0, 0, 0]);
     assert_eq!(host.order(20), [2; 9]);
 }
@@ -110,7 +108,7 @@ fn what_is_acknowledged_does_not_remain() {
     host.post(0, 8);
     host.post(1, 6);
     assert_eq!(host.send(2), [(1, 6), (1, 6)]);
-    // None of these two is acknowledged: six remain. Of the other three are, once it has sent them.
+    // Neither of these two is acknowledged: six remain, for as long as any are to be sent.
     host.post(0, 1);
     assert_eq!(host.order(4), [1, 1, 1, 1]);
     assert_eq!(host.send(3), [(0, 9), (0, 9), (0, 9)]);
@@ -157,7 +155,7 @@ fn a_message_goes_before_a_longer_one_between_two_packets_of_a_segment() {
     host.post(0, 50);
     host.post(2, 4);
     assert_eq!(host.order(3), [0, 0, 0]);
-    // Now 50 of it remain, and three of the other, whose first one has left before it.
+    // Now 53 of it remain, and five of the other, with the one that it has sent before.
     assert_eq!(host.order(4), [2, 2, 2, 2]);
 }
 
@@ -214,8 +212,7 @@ proptest! {
                 Step::Acknowledge(stream, packets) => {
                     let model = &mut streams[stream];
                     model.acknowledged = (model.acknowledged + packets).min(model.sent);
-                    let all = model.acknowledged;
-                    host.acknowledge(u32::try_from(stream).unwrap(), all);
+                    host.acknowledge(u32::try_from(stream).unwrap(), model.acknowledged);
                 }
                 Step::Send(count) => for _ in 0..count {
                     let waits = |of: &usize| streams[*of].posted > streams[*of].sent;

@@ -193,7 +193,10 @@ fn messages_end_as_if_all_rates_were_worked_out_anew_each_time() {
             assert_eq!(found.is_some(), wanted.is_some(), "{job:?}");
             let Some((found, wanted)) = found.zip(*wanted) else { continue };
             // Picoseconds, after some microseconds.
-            assert!((found - wanted).abs() <= 2.0 + wanted * 1e-8, "{found}, not {wanted}: {job:?}");
+            assert!(
+                (found - wanted).abs() <= 2.0 + wanted * 1e-8,
+                "{found}, not {wanted}: {job:?}"
+            );
             compared += 1;
             queued += u32::from(wanted > job.released.as_ps() as f64 + 1e7);
         }
