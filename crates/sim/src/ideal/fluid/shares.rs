@@ -1,25 +1,20 @@
-//! Max-min fair rates that follow each flow that comes or goes.
+//! Max-min fair rates of flows that come and go.
 //!
-//! The *level* of a link is the greatest rate on it if it is full, and infinite otherwise. Rates are
-//! max-min fair if each flow has the least level on its way: then some link on it is full, and
-//! nobody has more there.
+//! Progressive filling gives the rates: all flows are raised alike until a link is full; those over
+//! it keep their rate, and the others are raised on. A flow that goes has been raised to its rate
+//! as if it stayed, and one that comes takes nothing from the others before a link on its way is
+//! full with it. So filling begins there: flows that have less keep their rates.
 //!
-//! A flow that comes or goes changes the rates of few others. So rates are mended from there.
-//! Progressive filling gives those that are *open* new rates from what the others leave: all are
-//! raised alike until a link is full; those over it keep their rate, and the others are raised on.
-//! Then the levels of the links on their ways show who else is wrong, and is opened, too: flows that
-//! have less than the least level of their way, and flows that have more than an open one on the
-//! link that stopped it. When nobody is left, rates are fair. At worst all are open in the end, and
-//! the rates are those of filling from nothing.
+//! Flows have the numbers from zero on. The last one gets the number of one that goes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::ideal::fabric::Fabric;
+use crate::ideal::fabric::{Fabric, Part};
 
-/// The part of a rate or level that counts as none: what rounding leaves.
-const NONE: f64 = 1e-9;
-/// The part by which a rate must change to be a new one.
+/// The part of a rate by which filling begins before it must, for what rounding does.
+const SLACK: f64 = 1e-9;
+/// The part by which a level must rise to be another one.
 const SAME: f64 = 1e-12;
 /// The rate of a flow that is still raised.
 const RAISED: f64 = -1.0;
@@ -27,184 +22,172 @@ const RAISED: f64 = -1.0;
 /// The max-min fair rates of flows over the links of a network.
 pub(super) struct Shares<'a> {
     fabric: &'a Fabric,
+    /// The rate of each flow; infinite of a new one.
+    pub(super) rates: Vec<f64>,
+    /// The links on the way of each flow, so many for each; unused ones have [`NOWHERE`].
+    parts: Vec<Part>,
+    /// The place of the flow among those of each of them.
+    places: Vec<u32>,
+    width: usize,
     links: Vec<Link>,
-    flows: Vec<Flow>,
-    /// Places of flows that have gone.
-    vacant: Vec<u32>,
-    /// The links on which something has changed.
-    touched: Vec<u32>,
-    /// The flows that are open, and their rates before.
-    open: Vec<(u32, f64)>,
+    /// The rate below which flows keep theirs.
+    level: f64,
+    /// The number of the filling, and the links that it has looked at.
+    filling: u64,
+    used: Vec<u32>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 #[derive(Clone, Default)]
 struct Link {
-    flows: Vec<Member>,
-    level: f64,
-    is_touched: bool,
-    /// While filling: the rate that is not given away, the parts of the flows that are raised,
-    /// added up, and their number.
+    flows: Vec<u32>,
+    /// The filling that the rest is of.
+    filling: u64,
+    /// The rate that is not given away, the parts of the flows that are raised, added up, and their
+    /// number.
     left: f64,
     weight: f64,
     raised: u32,
 }
 
-/// A flow over a link, and the part of its rate that takes the link.
-#[derive(Clone, Copy)]
-struct Member {
-    flow: u32,
-    part: f64,
+impl Link {
+    /// The rate to which its flows can be raised.
+    fn level(&self) -> f64 {
+        self.left.max(0.0) / self.weight
+    }
 }
 
-#[derive(Clone, Default)]
-struct Flow {
-    way: u32,
-    rate: f64,
-    is_open: bool,
-    /// The link that has stopped it.
-    stop: u32,
-    /// Its places among the flows of the links on its way.
-    places: Vec<u32>,
-}
+const NOWHERE: Part = Part { link: u32::MAX, part: 0.0 };
 
 impl<'a> Shares<'a> {
     pub(super) fn new(fabric: &'a Fabric) -> Self {
-        let link = Link { level: f64::INFINITY, ..Link::default() };
         Self {
             fabric,
-            links: vec![link; fabric.rates.len()],
-            flows: Vec::new(),
-            vacant: Vec::new(),
-            touched: Vec::new(),
-            open: Vec::new(),
+            rates: Vec::new(),
+            parts: Vec::new(),
+            places: Vec::new(),
+            width: fabric.ways.iter().map(Vec::len).max().unwrap_or(0),
+            links: vec![Link::default(); fabric.rates.len()],
+            level: f64::INFINITY,
+            filling: 0,
+            used: Vec::new(),
             heap: BinaryHeap::new(),
         }
     }
 
-    /// Adds a flow over a way, and returns its number. It has no rate before [`settle`].
-    ///
-    /// [`settle`]: Self::settle
+    /// Adds a flow over a way, which has the next number.
     #[expect(clippy::cast_possible_truncation, reason = "flows are numbered in 32 bits")]
-    pub(super) fn add(&mut self, way: u32) -> u32 {
-        let flow = self.vacant.pop().unwrap_or(self.flows.len() as u32);
-        if flow as usize == self.flows.len() {
-            self.flows.push(Flow::default());
+    pub(super) fn add(&mut self, way: u32) {
+        let (flow, way) = (self.rates.len() as u32, &self.fabric.ways[way as usize]);
+        self.rates.push(f64::INFINITY);
+        for part in way {
+            let flows = &mut self.links[part.link as usize].flows;
+            self.places.push(flows.len() as u32);
+            flows.push(flow);
         }
-        let own = &mut self.flows[flow as usize];
-        (own.way, own.rate) = (way, 0.0);
-        own.places.clear();
-        for part in &self.fabric.ways[way as usize] {
-            let link = &mut self.links[part.link as usize];
-            own.places.push(link.flows.len() as u32);
-            link.flows.push(Member { flow, part: part.part });
-        }
-        self.open(flow);
-        flow
+        self.parts.extend(way);
+        self.parts.resize(self.rates.len() * self.width, NOWHERE);
+        self.places.resize(self.parts.len(), 0);
+        let full = way.iter().map(|part| self.full_at(part.link));
+        self.level = full.fold(self.level, f64::min);
     }
 
-    /// Takes a flow out, whose number may be used again.
+    /// The level at which a link is full if others do not change: its new flows are raised to it,
+    /// and those that have more fall to it.
+    fn full_at(&self, link: u32) -> f64 {
+        let flows = &self.links[link as usize].flows;
+        let mut level = 0.0;
+        loop {
+            let (mut left, mut weight) = (self.fabric.rates[link as usize], 0.0);
+            for &flow in flows {
+                let part = self.way(flow).find(|part| part.link == link).map_or(0.0, |of| of.part);
+                match self.rates[flow as usize] {
+                    rate if rate < level => left -= part * rate,
+                    _ => weight += part,
+                }
+            }
+            // It rises from below, and stays where nobody else has less.
+            let next = left / weight;
+            if next <= level * (1.0 + SAME) {
+                return level;
+            }
+            level = next;
+        }
+    }
+
+    /// The links on the way of a flow.
+    fn way(&self, flow: u32) -> impl Iterator<Item = &Part> {
+        let from = flow as usize * self.width;
+        let parts = self.parts[from..from + self.width].iter();
+        parts.take_while(|part| part.link != NOWHERE.link)
+    }
+
+    /// Takes a flow out. The last one gets its number.
     #[expect(clippy::cast_possible_truncation, reason = "flows are numbered in 32 bits")]
-    pub(super) fn remove(&mut self, flow: u32) {
-        let way = &self.fabric.ways[self.flows[flow as usize].way as usize];
-        for (index, part) in way.iter().enumerate() {
-            let place = self.flows[flow as usize].places[index];
-            let link = &mut self.links[part.link as usize];
-            link.flows.swap_remove(place as usize);
-            if let Some(moved) = link.flows.get(place as usize) {
+    pub(super) fn remove(&mut self, flow: usize) {
+        self.level = self.level.min(self.rates[flow]);
+        let width = self.width;
+        let from = flow * width;
+        for at in from..from + width {
+            let link = self.parts[at].link;
+            if link == NOWHERE.link {
+                break;
+            }
+            let (place, flows) = (self.places[at], &mut self.links[link as usize].flows);
+            flows.swap_remove(place as usize);
+            if let Some(&moved) = flows.get(place as usize) {
                 // The last one has taken the place.
-                let (last, Flow { places, way, .. }) =
-                    (link.flows.len() as u32, &mut self.flows[moved.flow as usize]);
-                let way = self.fabric.ways[*way as usize].iter();
-                let mut noted = way.zip(places).filter(|(other, _)| other.link == part.link);
-                if let Some((_, noted)) = noted.find(|(_, noted)| **noted == last) {
-                    *noted = place;
+                let (last, of) = (flows.len() as u32, moved as usize * width);
+                let noted = (of..of + width)
+                    .find(|&at| self.parts[at].link == link && self.places[at] == last);
+                if let Some(noted) = noted {
+                    self.places[noted] = place;
                 }
             }
-            self.touch(part.link);
         }
-        self.vacant.push(flow);
-    }
-
-    /// Makes all rates fair, and calls `changed` with each flow that has another one than before.
-    pub(super) fn settle(&mut self, mut changed: impl FnMut(u32, f64)) {
-        self.fill();
-        while self.open_wrong() {
-            self.fill();
-        }
-        for link in self.touched.drain(..) {
-            self.links[link as usize].is_touched = false;
-        }
-        for (flow, before) in self.open.drain(..) {
-            let own = &mut self.flows[flow as usize];
-            own.is_open = false;
-            if (own.rate - before).abs() > before * SAME {
-                changed(flow, own.rate);
-            } else {
-                own.rate = before;
+        let last = self.rates.len() - 1;
+        self.rates.swap_remove(flow);
+        for at in 0..width {
+            let (to, part) = (from + at, self.parts[last * width + at]);
+            (self.parts[to], self.places[to]) = (part, self.places[last * width + at]);
+            if part.link != NOWHERE.link && last != flow {
+                self.links[part.link as usize].flows[self.places[to] as usize] = flow as u32;
             }
         }
+        self.parts.truncate(last * width);
+        self.places.truncate(last * width);
     }
 
-    fn touch(&mut self, link: u32) {
-        if !std::mem::replace(&mut self.links[link as usize].is_touched, true) {
-            self.touched.push(link);
-        }
-    }
-
-    fn open(&mut self, flow: u32) {
-        let own = &mut self.flows[flow as usize];
-        own.is_open = true;
-        self.open.push((flow, own.rate));
-        for part in &self.fabric.ways[own.way as usize] {
-            self.touch(part.link);
-        }
-    }
-
-    /// Gives the open flows rates from what the others leave.
-    fn fill(&mut self) {
-        for &(flow, _) in &self.open {
-            self.flows[flow as usize].rate = RAISED;
-        }
-        let Self { fabric, links, flows, touched, heap, .. } = self;
-        // Levels are not negative, and such numbers have the order of their bits.
-        let level = |link: &Link| link.left.max(0.0) / link.weight;
+    /// Makes all rates fair.
+    pub(super) fn settle(&mut self) {
+        let level = std::mem::replace(&mut self.level, f64::INFINITY) * (1.0 - SLACK);
+        self.filling += 1;
+        self.used.clear();
+        self.count(level);
+        let Self { rates, parts, width, links, heap, used, .. } = self;
         heap.clear();
-        for &number in &*touched {
-            let link = &mut links[number as usize];
-            (link.left, link.weight, link.raised) = (fabric.rates[number as usize], 0.0, 0);
-            for member in &link.flows {
-                let Flow { rate, is_open, .. } = flows[member.flow as usize];
-                if is_open {
-                    link.weight += member.part;
-                    link.raised += 1;
-                } else {
-                    link.left -= member.part * rate;
-                }
-            }
-            if link.raised > 0 {
-                heap.push(Reverse((level(link).to_bits(), number)));
-            }
-        }
+        // Levels are not negative, and such numbers have the order of their bits.
+        let raised = used.iter().filter(|&&link| links[link as usize].raised > 0);
+        heap.extend(raised.map(|&link| Reverse((links[link as usize].level().to_bits(), link))));
         // The level at which a link is full only rises while flows over others are stopped.
         while let Some(Reverse((bits, number))) = heap.pop() {
             let link = &links[number as usize];
             if link.raised == 0 {
                 continue;
             }
-            let (noted, rate) = (f64::from_bits(bits), level(link));
+            let (noted, rate) = (f64::from_bits(bits), link.level());
             if rate > noted * (1.0 + SAME) {
                 heap.push(Reverse((rate.to_bits(), number)));
                 continue;
             }
             for place in 0..links[number as usize].flows.len() {
-                let flow = &mut flows[links[number as usize].flows[place].flow as usize];
-                if flow.rate >= 0.0 {
+                let flow = links[number as usize].flows[place] as usize;
+                if rates[flow] >= 0.0 {
                     continue;
                 }
-                (flow.rate, flow.stop) = (rate, number);
-                for part in &fabric.ways[flow.way as usize] {
-                    let other = &mut links[part.link as usize];
+                rates[flow] = rate;
+                for part in &parts[flow * *width..(flow + 1) * *width] {
+                    let Some(other) = links.get_mut(part.link as usize) else { break };
                     other.left -= part.part * rate;
                     other.weight -= part.part;
                     other.raised -= 1;
@@ -213,48 +196,27 @@ impl<'a> Shares<'a> {
         }
     }
 
-    /// Opens the flows whose rates are wrong, and returns whether there are any.
-    fn open_wrong(&mut self) -> bool {
-        let Self { fabric, links, flows, touched, .. } = self;
-        for &number in &*touched {
-            let link = &mut links[number as usize];
-            let (mut load, mut most) = (0.0, 0.0_f64);
-            for member in &link.flows {
-                let rate = flows[member.flow as usize].rate;
-                load += member.part * rate;
-                most = most.max(rate);
-            }
-            let full = load >= fabric.rates[number as usize] * (1.0 - NONE);
-            link.level = if full { most } else { f64::INFINITY };
-        }
-        let before = self.open.len();
-        for place in 0..self.touched.len() {
-            let number = self.touched[place] as usize;
-            for index in 0..self.links[number].flows.len() {
-                let flow = self.links[number].flows[index].flow;
-                let Flow { way, rate, is_open, stop, .. } = self.flows[flow as usize];
-                let way = &self.fabric.ways[way as usize];
-                let levels = way.iter().map(|part| self.links[part.link as usize].level);
-                if rate >= levels.fold(f64::INFINITY, f64::min) * (1.0 - NONE) {
-                    continue;
+    /// Counts what flows below `level` have of each link, and lets the others be raised.
+    fn count(&mut self, level: f64) {
+        let Self { fabric, rates, parts, width, links, filling, used, .. } = self;
+        for (rate, way) in rates.iter_mut().zip(parts.chunks_exact((*width).max(1))) {
+            let keeps = *rate < level;
+            for part in way {
+                let Some(link) = links.get_mut(part.link as usize) else { break };
+                if link.filling != *filling {
+                    (link.filling, link.raised) = (*filling, 0);
+                    (link.left, link.weight) = (fabric.rates[part.link as usize], 0.0);
+                    used.push(part.link);
                 }
-                if is_open {
-                    self.open_above(stop, rate);
+                if keeps {
+                    link.left -= part.part * *rate;
                 } else {
-                    self.open(flow);
+                    link.weight += part.part;
+                    link.raised += 1;
                 }
             }
-        }
-        self.open.len() > before
-    }
-
-    /// Opens the flows over a link that have more than `rate`.
-    fn open_above(&mut self, link: u32, rate: f64) {
-        for place in 0..self.links[link as usize].flows.len() {
-            let other = self.links[link as usize].flows[place].flow;
-            let Flow { rate: theirs, is_open, .. } = self.flows[other as usize];
-            if !is_open && theirs > rate * (1.0 + NONE) {
-                self.open(other);
+            if !keeps {
+                *rate = RAISED;
             }
         }
     }
