@@ -147,7 +147,6 @@ def test_requests_are_drawn_with_the_ends_of_their_last_messages(
     for label, column in (("ideal: fluid max-min", "fluid_us"), ("ideal: greedy", "greedy_us")):
         assert requests[column].null_count() == 0
         assert drawn[label] == [requests[column].min()]
-        assert (requests[column] <= requests["completion_us"] + 1e-6).mean() > 0.9  # type: ignore[operator]
 
 
 def test_bars_have_the_ideal_across_them(with_requests: incast.Result) -> None:
