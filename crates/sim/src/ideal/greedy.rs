@@ -100,7 +100,8 @@ impl<'a> Schedule<'a> {
         self.left.copy_from_slice(&self.fabric.rates);
         self.sent.sort_by(|(one, _), (other, _)| one.order(other));
         let (mut sent, mut waiting) = std::mem::take(&mut self.spare);
-        (sent.clear(), waiting.clear());
+        sent.clear();
+        waiting.clear();
         let (mut moving, mut still) = (0, 0);
         loop {
             let first = match (self.sent.get(moving), self.waiting.get(still)) {
@@ -112,7 +113,7 @@ impl<'a> Schedule<'a> {
                     still += 1;
                     *other
                 }
-                (None, None) | (Some(_), None) => break,
+                (None | Some(_), None) => break,
             };
             match self.take(first) {
                 Ok(rate) => sent.push((first, rate)),
