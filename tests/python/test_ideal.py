@@ -156,7 +156,9 @@ def test_bars_have_the_ideal_across_them(with_requests: incast.Result) -> None:
     drawn = lines(with_requests.figure("bars"))["ideal: greedy"]
     assert drawn == pytest.approx([slowdown.mean(), p99])
     drawn = lines(with_requests.figure("rpc-latency"))["ideal: fluid max-min"]
-    for traffic, median, p99 in zip(ideal["traffic"].unique(maintain_order=True), drawn[::2], drawn[1::2], strict=True):
+    for traffic, median, p99 in zip(
+        ideal["traffic"].unique(maintain_order=True), drawn[::2], drawn[1::2], strict=True
+    ):
         own = ideal.filter(pl.col("traffic") == traffic)["fluid_us"].sort()
         ranks = [math.ceil(fraction * own.len()) - 1 for fraction in (0.5, 0.99)]
         assert [median, p99] == [own[rank] for rank in ranks]

@@ -107,7 +107,9 @@ def by_size(
 
 def at_rank(axes: Axes, found: pl.DataFrame | None, fraction: float) -> None:
     """Draws a percentile of the completion times, across all bars of a panel."""
-    for reference in REFERENCES if found is not None else ():
+    if found is None:
+        return
+    for reference in REFERENCES:
         value, _ = percentile(pl.col(reference.column), pl.lit(None, pl.Float64), fraction)
         upright(axes, reference, found.select(value).item())
 

@@ -35,9 +35,7 @@ def tables(found: Mapping[str, pl.DataFrame], kind: Kind) -> dict[str, pl.DataFr
     others = {name: _empty(rows) for name, rows in found.items()}
     requests = found.get("requests")
     if requests is not None and f"{kind}_us" in requests.columns:
-        others["requests"] = _complete(
-            requests.with_columns(pl.col(f"{kind}_us").alias("_taken"))
-        )
+        others["requests"] = _complete(requests.with_columns(pl.col(f"{kind}_us").alias("_taken")))
     return {**others, "messages": messages, "ideal": found["ideal"]}
 
 
@@ -62,7 +60,9 @@ def _empty(rows: pl.DataFrame) -> pl.DataFrame:
     """A table without what the run has measured."""
     if "time_us" not in rows.columns:
         return rows.clear()
-    return rows.with_columns(pl.lit(None, kind).alias(name) for name, kind in rows.schema.items() if name != "time_us")
+    return rows.with_columns(
+        pl.lit(None, kind).alias(name) for name, kind in rows.schema.items() if name != "time_us"
+    )
 
 
 def summary(messages: pl.DataFrame, scenario: Scenario) -> dict[str, float | int | None]:

@@ -115,7 +115,7 @@ def _axis(key: str, texts: Sequence[str], every: Sequence[str]) -> Iterator[pl.S
 
 
 def describe(axes: Sequence[Axis], there: Container[str] = ()) -> TableInfo:
-    """The meaning of the rows of the dataset, with units; of the ideal's columns, of those there."""
+    """The meaning of the rows, with units; of the columns of the ideal, of those there."""
     columns = {"point": ("", "number of the point, from 0")}
     for axis in axes:
         for index, key in enumerate(axis.keys):

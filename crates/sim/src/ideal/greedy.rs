@@ -208,7 +208,9 @@ mod tests {
                 let room = |part: &Part| free[part.link as usize] / part.part;
                 let rate = way.iter().map(room).fold(f64::INFINITY, f64::min);
                 rates[job] = if rate > 1e-9 { rate } else { 0.0 };
-                way.iter().for_each(|part| free[part.link as usize] -= part.part * rates[job]);
+                for part in way {
+                    free[part.link as usize] -= part.part * rates[job];
+                }
             }
             let sent = order.iter().filter(|&&job| rates[job] > 0.0);
             let first = sent.map(|&job| now + left[job] / rates[job]);

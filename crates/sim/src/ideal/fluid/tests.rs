@@ -12,7 +12,9 @@ fn way(links: &[u32]) -> Vec<Part> {
 
 fn rates(fabric: &Fabric, ways: &[u32]) -> Vec<f64> {
     let mut shares = Shares::new(fabric);
-    ways.iter().for_each(|&way| shares.add(way));
+    for &way in ways {
+        shares.add(way);
+    }
     shares.settle();
     shares.rates
 }
@@ -131,7 +133,9 @@ fn filled(fabric: &Fabric, ways: &[u32]) -> Vec<f64> {
             let way = &fabric.ways[way as usize];
             if way.iter().any(|part| part.link == full) {
                 *rate = level;
-                way.iter().for_each(|part| left[part.link as usize] -= part.part * level);
+                for part in way {
+                    left[part.link as usize] -= part.part * level;
+                }
             }
         }
     }
@@ -185,7 +189,9 @@ fn messages_end_as_if_all_rates_were_worked_out_anew_each_time() {
             })
             .collect();
         // A connection has one way.
-        jobs.iter_mut().for_each(|job| job.way = job.connection % 20);
+        for job in &mut jobs {
+            job.way = job.connection % 20;
+        }
         let (found, wanted) = (ends(&fabric, &jobs), from_nothing(&fabric, &jobs));
         for (job, (found, wanted)) in jobs.iter().zip(found.iter().zip(&wanted)) {
             assert_eq!(found.is_some(), wanted.is_some(), "{job:?}");
