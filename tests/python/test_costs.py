@@ -187,7 +187,7 @@ def test_the_ideal_of_messages_counts() -> None:
         for one in (scenario, scenario.with_set("measure.ideal=true"))
     )
     assert asked.memory_bytes > 1.02 * plain.memory_bytes
-    assert asked.seconds > 1.02 * plain.seconds
+    assert asked.seconds > plain.seconds
 
 
 def test_the_memory_that_is_left_is_the_least_that_is_said(

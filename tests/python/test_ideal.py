@@ -164,9 +164,11 @@ def test_bars_have_the_ideal_across_them(with_requests: incast.Result) -> None:
         assert [median, p99] == [own[rank] for rank in ranks]
 
 
-def test_sweeps_have_it_over_an_axis() -> None:
+def test_sweeps_have_it_over_an_axis(tmp_path: Path) -> None:
     scenario = incast.Scenario.parse(f"{STAR}[measure]\nideal = true\n", "star.toml")
-    found = incast.sweep(scenario, ["timely", "dctcp"], vary={"traffic.0.load": [0.3, 0.6]})
+    found = incast.sweep(
+        scenario, ["timely", "dctcp"], vary={"traffic.0.load": [0.3, 0.6]}, out=tmp_path / "sweep"
+    )
     runs = found.runs
     assert runs["greedy_slowdown_mean"].null_count() == 0
     assert (runs["greedy_slowdown_mean"] <= runs["slowdown_mean"]).all()
@@ -179,7 +181,9 @@ def test_sweeps_have_it_over_an_axis() -> None:
         runs.filter(pl.col("scheme") == "timely")["greedy_slowdown_p99"].to_list()
     )
     assert not lines(found.figure("throughput_gbps"))
-    plain = incast.sweep(incast.Scenario.parse(STAR, "star.toml"), ["timely"])
+    plain = incast.sweep(
+        incast.Scenario.parse(STAR, "star.toml"), ["timely"], out=tmp_path / "plain"
+    )
     assert "greedy_slowdown_mean" not in plain.runs.columns
 
 
