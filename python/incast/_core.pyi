@@ -414,6 +414,7 @@ def run(
     traces: Sequence[str] = ...,
     threads: str | None = None,
     progress: Callable[[float, int], bool] | None = None,
+    only_posting: bool = False,
 ) -> Run:
     """Simulates one scheme.
 
@@ -423,6 +424,9 @@ def run(
     when it returns False, or at Ctrl-C, the run stops with what there is and says `complete` False.
     The GIL is released between calls. Ctrl-C while the network is built, or while results are made
     of what was simulated, raises `KeyboardInterrupt` at once.
+
+    With `only_posting` no message is sent, which is enough for the ideal; where later messages
+    depend on earlier ones, all is simulated.
     """
 
 def summary_figures() -> list[tuple[str, str, str]]:

@@ -180,6 +180,16 @@ def test_a_trace_of_packets_counts(short: incast.Scenario) -> None:
     assert traced.packet_hops == plain.packet_hops > 1e4
 
 
+def test_the_ideal_of_messages_counts() -> None:
+    scenario = incast.load("fat-tree-web-search")
+    plain, asked = (
+        costs.estimate(one, ["dctcp"])
+        for one in (scenario, scenario.with_set("measure.ideal=true"))
+    )
+    assert asked.memory_bytes > 1.02 * plain.memory_bytes
+    assert asked.seconds > plain.seconds
+
+
 def test_the_memory_that_is_left_is_the_least_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

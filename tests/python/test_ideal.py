@@ -1,9 +1,12 @@
 """The ideal of a run's messages: its table, grey lines in figures, cases of experiments."""
 
+import math
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
 import incast
 from incast.reproduce import driver, ideals
@@ -107,6 +110,83 @@ def test_figures_have_two_grey_lines_where_the_table_is(result: incast.Result, n
     assert "grey: the ideal of the messages of timely" in str(figure.get_label())
 
 
+INCAST = """
+[[traffic]]
+kind = "incast"
+name = "incasts"
+from = "h"
+to = "h0"
+load = 0.2
+senders = 3
+size = "20KB"
+stop = "2ms"
+"""
+
+
+@pytest.fixture(scope="module")
+def with_requests() -> incast.Result:
+    small = STAR.replace('"web-search"', '{ fixed = "20KB" }')
+    return incast.run(incast.Scenario.parse(f"{small}{INCAST}[measure]\nideal = true\n", "i.toml"))
+
+
+def lines(figure: Figure) -> dict[str, list[float]]:
+    """Where the lines of the ideal begin on the x axis, by label, panel by panel."""
+    found: dict[str, list[float]] = {}
+    for axes in figure.axes:
+        for line in axes.get_lines():
+            if (label := str(line.get_label())).startswith("ideal: "):
+                found.setdefault(label, []).append(float(np.asarray(line.get_xdata())[0]))
+    return found
+
+
+def test_requests_are_drawn_with_the_ends_of_their_last_messages(
+    with_requests: incast.Result,
+) -> None:
+    requests = with_requests.table("requests").filter(pl.col("scheme") == "timely")
+    drawn = lines(with_requests.figure("request-cdf"))
+    for label, column in (("ideal: fluid max-min", "fluid_us"), ("ideal: greedy", "greedy_us")):
+        assert requests[column].null_count() == 0
+        assert drawn[label] == [requests[column].min()]
+
+
+def test_bars_have_the_ideal_across_them(with_requests: incast.Result) -> None:
+    ideal = with_requests.table("ideal").filter(pl.col("scheme") == "timely")
+    slowdown = ideal["greedy_us"] / ideal["ideal_us"]
+    p99 = slowdown.sort()[math.ceil(0.99 * ideal.height) - 1]
+    drawn = lines(with_requests.figure("bars"))["ideal: greedy"]
+    assert drawn == pytest.approx([slowdown.mean(), p99])
+    drawn = lines(with_requests.figure("rpc-latency"))["ideal: fluid max-min"]
+    for traffic, median, p99 in zip(
+        ideal["traffic"].unique(maintain_order=True), drawn[::2], drawn[1::2], strict=True
+    ):
+        own = ideal.filter(pl.col("traffic") == traffic)["fluid_us"].sort()
+        ranks = [math.ceil(fraction * own.len()) - 1 for fraction in (0.5, 0.99)]
+        assert [median, p99] == [own[rank] for rank in ranks]
+
+
+def test_sweeps_have_it_over_an_axis(tmp_path: Path) -> None:
+    scenario = incast.Scenario.parse(f"{STAR}[measure]\nideal = true\n", "star.toml")
+    found = incast.sweep(
+        scenario, ["timely", "dctcp"], vary={"traffic.0.load": [0.3, 0.6]}, out=tmp_path / "sweep"
+    )
+    runs = found.runs
+    assert runs["greedy_slowdown_mean"].null_count() == 0
+    assert (runs["greedy_slowdown_mean"] <= runs["slowdown_mean"]).all()
+    drawn = [
+        line
+        for line in found.figure("slowdown_p99").axes[0].get_lines()
+        if str(line.get_label()) == "ideal: greedy"
+    ]
+    assert np.asarray(drawn[0].get_ydata()).tolist() == pytest.approx(
+        runs.filter(pl.col("scheme") == "timely")["greedy_slowdown_p99"].to_list()
+    )
+    assert not lines(found.figure("throughput_gbps"))
+    plain = incast.sweep(
+        incast.Scenario.parse(STAR, "star.toml"), ["timely"], out=tmp_path / "plain"
+    )
+    assert "greedy_slowdown_mean" not in plain.runs.columns
+
+
 def test_a_run_that_does_not_ask_has_neither(result: incast.Result) -> None:
     plain = incast.run(incast.Scenario.parse(STAR, "star.toml"), "timely")
     assert "ideal" not in plain.tables
@@ -174,5 +254,20 @@ def test_what_never_ends_in_a_reference_has_not_finished() -> None:
     assert own["elapsed_us"] == [None, 9.0]
     assert own["slowdown"] == [2.0, None]
     assert own["met_deadline"] == [1.0, None]
+    series = ideals.tables(
+        {
+            "messages": messages, "ideal": ideal,
+            "series_queues": pl.DataFrame({"time_us": [1.0, 2.0], "mean_kb": [3.0, 4.0]}),
+            "requests": messages.select(
+                "posted_us", "finished", "completed_us", "completion_us", "elapsed_us",
+                fluid_us=pl.lit(7.0),
+            ),
+        },
+        "fluid",
+    )  # fmt: skip
+    assert series["series_queues"].to_dict(as_series=False) == {
+        "time_us": [1.0, 2.0], "mean_kb": [None, None],
+    }  # fmt: skip
+    assert series["requests"]["completed_us"].to_list() == [8.0, 9.0]
     assert found["queues"].is_empty()
     assert not queues.is_empty()

@@ -39,6 +39,16 @@ impl Network {
         &self.hosts
     }
 
+    /// Notes all that hosts will post before `end` as posted, and lets none of it be sent. Returns
+    /// whether that can be told: applications post when something has arrived.
+    pub fn only_post(&mut self, end: Time) -> bool {
+        let is_planned = self.hosts.iter().all(|host| host.applications.is_empty());
+        if is_planned {
+            self.hosts.iter_mut().for_each(|host| host.only_post(end));
+        }
+        is_planned
+    }
+
     /// The switches, by number.
     pub fn switches(&self) -> &[Switch] {
         &self.switches

@@ -135,9 +135,13 @@ impl Run {
 /// when it returns False, or at Ctrl-C, the run stops with what there is and says `complete` False.
 /// The GIL is released between calls. Ctrl-C while the network is built, or while results are made
 /// of what was simulated, raises `KeyboardInterrupt` at once.
+///
+/// With `only_posting` no message is sent, which is enough for the ideal; where later messages
+/// depend on earlier ones, all is simulated.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts a list by value")]
-#[pyo3(signature = (scenario, scheme, *, seed = None, traces = Vec::new(), threads = None, progress = None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+#[pyo3(signature = (scenario, scheme, *, seed = None, traces = Vec::new(), threads = None, progress = None, only_posting = false))]
 pub(crate) fn run(
     py: Python<'_>,
     scenario: &Scenario,
@@ -146,6 +150,7 @@ pub(crate) fn run(
     traces: Vec<String>,
     threads: Option<&str>,
     progress: Option<&Bound<'_, PyAny>>,
+    only_posting: bool,
 ) -> PyResult<Run> {
     let document = &*scenario.document;
     let seed = seed.unwrap_or(document.scenario().run.seed);
@@ -157,10 +162,11 @@ pub(crate) fn run(
         .detach(|| {
             let go_on = || raised.nothing();
             let built = Simulation::new_while(document.scenario(), scheme, seed, traces, &go_on)?;
-            Ok(built.map(|built| match threads {
+            let built = built.map(|built| match threads {
                 Some(threads) => built.in_threads(threads),
                 None => built,
-            }))
+            });
+            Ok(if only_posting { built.map(Simulation::only_posting) } else { built })
         })
         .map_err(raise)?;
     let Some(mut simulation) = simulation else {

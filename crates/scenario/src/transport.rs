@@ -140,6 +140,10 @@ pub enum Nic {
     /// contain the wait for other segments in the NIC. Packets that their algorithm spaces leave
     /// gaps for others.
     Segments,
+    /// Packet by packet, the connection with the least payload that is not acknowledged, as the
+    /// links of hosts in the simulations of pFabric: of a stream all that was posted, of messages
+    /// up to the end of that under way. Of equals that which has waited longest.
+    Srpt,
 }
 
 /// A model of TCP. Absent settings follow from the preset.
@@ -348,6 +352,7 @@ impl Transport {
             Nic::Packets => incast_transport::Nic::Packets,
             Nic::Fifo => incast_transport::Nic::Fifo,
             Nic::Segments => incast_transport::Nic::Segments,
+            Nic::Srpt => incast_transport::Nic::Srpt,
         }
     }
 

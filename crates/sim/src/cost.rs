@@ -37,6 +37,9 @@ const MESSAGE_BYTES: f64 = 700.0;
 const SERIES_ROW_BYTES: f64 = 120.0;
 const TRACE_ROW_BYTES: f64 = 250.0;
 
+/// The ideal of a message, with what it is worked out from.
+const IDEAL_MESSAGE_BYTES: f64 = 3_000.0;
+
 /// Packet-hops in a second of one core, in a small network and in one that does not fit the caches.
 const MESSAGE_HOPS_PER_S: f64 = 8e6;
 const STREAM_HOPS_PER_S: f64 = 9e6;
@@ -48,6 +51,8 @@ const MOST_PATHS: usize = 20_000;
 /// The work for a connection and for a message, without their packets.
 const CONNECTION_S: f64 = 8e-6;
 const MESSAGE_S: f64 = 3e-6;
+/// The work for the ideal of a message, for each host: as many more messages are under way.
+const IDEAL_MESSAGE_S: f64 = 0.3e-6;
 
 /// The memory and the time that a run will take.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,7 +164,12 @@ impl Sum {
         let speed = if hosts >= LARGE { speed.min(LARGE_HOPS_PER_S) } else { speed };
         let seconds = packet_hops / speed
             + self.connections as f64 * CONNECTION_S
-            + self.messages * MESSAGE_S;
+            + self.messages * MESSAGE_S
+            + if scenario.measure.ideal {
+                self.messages * hosts as f64 * IDEAL_MESSAGE_S
+            } else {
+                0.0
+            };
         let edges = net.edge_switches();
         let network = hosts as f64 * HOST_BYTES
             + net.cables.len() as f64 * CABLE_BYTES
@@ -192,6 +202,14 @@ impl Sum {
                 "lengthen run.interval, or set measure.series = false",
             ),
         ];
+        if scenario.measure.ideal {
+            parts.push(part(
+                format!("the ideal of {} messages", grouped(self.messages)),
+                self.messages * IDEAL_MESSAGE_BYTES,
+                false,
+                "leave out measure.ideal, or shorten run.duration",
+            ));
+        }
         if traces.packets {
             parts.push(part(
                 format!("{} rows of the trace of packets", grouped(packet_hops)),

@@ -24,7 +24,6 @@
 //! The modules inside have the references for all messages of a run: [`fluid`], [`greedy`],
 //! [`srpt`].
 
-mod course;
 pub(crate) mod fabric;
 pub(crate) mod fluid;
 pub(crate) mod greedy;

@@ -17,6 +17,7 @@ mod work;
 use incast_cc::{Span, Time};
 
 use crate::build::Built;
+use ideals::Ideals;
 use incast_net::Transmitter;
 use incast_net::metrics::Histogram;
 use incast_net::{Count, Host, Port, PortCounters, QueueLengths};
@@ -125,7 +126,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     let goodputs: Vec<_> = flows.iter().map(|flow| flow.goodput_bps).collect();
     let (flows, queues) = (tables::flows(built, &flows), tables::queues(built, &queues));
     let mut tables = vec![flows, rtt, delays, queues, links];
-    let work = Work::of(built, (info.measured_from, until), carried_bps);
+    let mut work = Work::of(built, (info.measured_from, until), carried_bps);
     let findings = watchdog::findings(built, &built.classes);
     let count =
         |dead_lock| findings.iter().filter(|f| f.is_dead_lock() == dead_lock).count() as u64;
@@ -141,10 +142,15 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
         dead_locks: count(true),
     });
     let mixed = mix::table(built, &goodputs, &work);
+    let ideals = built.ideal.then(|| Ideals::of(built, &work.messages));
+    if let Some(ideals) = &ideals {
+        ideals.tell(built, &mut work.requests);
+    }
+    let ideals = ideals.map(|ideals| ideals.table(built));
     tables.push(watchdog::table(&findings));
     tables.extend(work.tables(built));
     tables.extend(mixed);
-    tables.extend(built.ideal.then(|| ideals::table(built, &work.messages)));
+    tables.extend(ideals);
     tables.extend(series::tables(built, &info));
     tables.extend(failures::table(built));
     tables.extend(traces::traces(built));

@@ -139,6 +139,15 @@ impl Simulation {
         self.parted(partition, threads)
     }
 
+    /// Posts all messages and sends none, where what is posted does not depend on what arrives: for
+    /// the [ideal](crate::Report::tables) of a run, which needs no packets. Other runs stay whole.
+    #[must_use]
+    pub fn only_posting(mut self) -> Self {
+        self.join();
+        self.built.net.only_post(self.end);
+        self
+    }
+
     /// Sets the number of threads and of domains; the network has fewer domains if it cannot be
     /// split into as many. Results are the same. This is for measuring:
     /// [`in_threads`](Self::in_threads) chooses well.

@@ -39,6 +39,11 @@ pub enum Nic {
     /// leaves between the packets of a segment. Streams are served as by
     /// [`Packets`](Self::Packets).
     Segments,
+    /// Shortest remaining first, packet by packet, as the links of pFabric's hosts: of all
+    /// connections that wait that one with the least payload which is not acknowledged, up to the
+    /// end of its message, or of all that a stream has posted. Of equals that which has waited
+    /// longest. Each packet takes a look at all that wait.
+    Srpt,
 }
 
 /// The time of a segment on the wire of its NIC, which RTT samples leave out.

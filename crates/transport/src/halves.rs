@@ -74,6 +74,13 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// The payload that is not acknowledged, as the next packet would tell it
+    /// ([`Packet::remaining`](crate::Packet::remaining)).
+    #[cold]
+    pub(crate) fn remaining(&self) -> u32 {
+        either!(self, sender => sender.remaining())
+    }
+
     /// A sequence number near those that answers acknowledge.
     #[inline]
     pub(crate) const fn acknowledged(&self) -> u64 {

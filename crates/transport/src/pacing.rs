@@ -202,6 +202,23 @@ impl PacingEngine {
         self.put_back(connection);
     }
 
+    /// Puts the ready connection of `class` with the least of `remaining` before the others, and
+    /// returns it. Of equals it is that which has been ready longest.
+    ///
+    /// # Panics
+    /// When none is ready.
+    pub(crate) fn put_least_first(&mut self, class: u8, remaining: impl Fn(u32) -> u32) -> u32 {
+        let ready = &mut self.ready[class as usize % CLASSES as usize];
+        if ready.len() > 1 {
+            let key = |&place: &u32| (remaining(place), self.places[place as usize].since);
+            let least = (0..ready.len()).min_by_key(|&place| key(&ready[place]));
+            if let Some(connection) = least.and_then(|place| ready.remove(place)) {
+                ready.push_front(connection);
+            }
+        }
+        ready[0]
+    }
+
     /// Makes a connection ready, before all others of its class.
     pub(crate) fn put_first(&mut self, connection: u32) {
         let Entry { state, class, .. } = &mut self.places[connection as usize];

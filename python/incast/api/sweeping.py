@@ -17,7 +17,7 @@ from incast.api.sweep import Sweep
 from incast.api.sweep_plan import SweepPlan, SweepRun
 from incast.base import executor, machine, pool
 from incast.base.stopping import Stop
-from incast.results import sweeps, titles
+from incast.results import ideals, sweeps, titles
 from incast.results.axes import Axis, Values, axes_of
 from incast.results.comparison import number
 from incast.results.run_files import Outcome
@@ -340,7 +340,8 @@ def execute_run(
         return Outcome({}, f"{' '.join(str(error).split()) or type(error).__name__}")
     if not made.complete:
         return None
-    values = {name: number(value) for name, value in made.summary.items()}
+    found = {**made.summary, **ideals.of_run(made, _cached(run))}
+    values = {name: number(value) for name, value in found.items()}
     return Outcome(values, None, round(time.thread_time() - began, 6))
 
 

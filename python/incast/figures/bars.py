@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from incast.figures import style
+from incast.figures import ideals, style
 from incast.figures.drawing import Drawing
 from incast.results.differences import differences
 from incast.results.records import Records
@@ -35,7 +35,13 @@ def bars(results: Records) -> Figure:
     ]
     counts = sorted({len(case.results) for case in cases})
     places = list(enumerate(case.label for case in cases))
-    return _figure(results, _note("means", counts), places, panels)
+    note = "; ".join(filter(None, (_note("means", counts), ideals.note(results))))
+    figure = _figure(results, note, places, panels)
+    shown = [key for _, key in _PANELS if any(case.spread(key) for case in cases)]
+    for axes, key in zip(figure.axes, shown, strict=False):
+        ideals.of_summary(axes, results, key)
+    ideals.legend(figure)
+    return figure
 
 
 def of_differences(results: Records, baseline: str) -> Figure:

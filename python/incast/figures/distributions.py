@@ -180,12 +180,10 @@ def tail(
 def _ideal(
     panels: list[_Panel], rows: Rows, results: Records, *, ccdf: bool
 ) -> tuple[float, float]:
-    """Draws the ideal of messages where it is there; returns its least and greatest time."""
+    """Draws the ideal where it is there; returns its least and greatest time."""
     lowest, highest = math.inf, 0.0
-    if rows.table != "messages":
-        return lowest, highest
     for (axes, _), traffic in zip(panels, rows.by_traffic(results), strict=True):
-        found = ideals.rows(results, traffic)
+        found = ideals.rows(results, traffic, rows.table)
         if found is None:
             continue
         for reference in ideals.REFERENCES:
@@ -276,8 +274,7 @@ def _panels(results: Records, rows: Rows, x: str, samples: str) -> tuple[Figure,
         for _, _, own in cases
     )
     note = f"{samples} that had not finished by the end of the run are beyond the end of a curve"
-    whose = ideals.note(results) if rows.table == "messages" else ""
-    notes = style.notes(results, note if lacking else "", whose)
+    notes = style.notes(results, note if lacking else "", ideals.note(results, rows.table))
     figure, grid = style.panels(results, list(traffics), notes, height=4.4)
     grid[-1].set_xlabel(x)
     return figure, list(zip(grid, traffics.values(), strict=True))

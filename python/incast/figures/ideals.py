@@ -1,7 +1,7 @@
-"""The ideal in figures of completion times: thin grey lines, where a run has the table `ideal`.
+"""The ideal in figures of completion times: thin grey lines, where a run has it.
 
-The messages are those of the first case that has the table. Arrivals drawn in advance are the same
-for all schemes of a seed, so their ideal is, too.
+The messages or requests are those of the first case that has it. Arrivals drawn in advance are the
+same for all schemes of a seed, so their ideal is, too. Every figure takes the lines from here.
 """
 
 from dataclasses import dataclass
@@ -9,32 +9,44 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from incast.figures import style
 from incast.figures.drawing import Rows
+from incast.results import ideals
 from incast.results.measures import percentile
 from incast.results.records import Records
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference that is drawn: a column of the table, and its line."""
+    """A reference that is drawn: its name, its column, and its line."""
 
-    label: str
-    column: str
+    name: str
     linestyle: str
 
+    @property
+    def label(self) -> str:
+        """The label in legends."""
+        return f"ideal: {ideals.REFERENCES[self.name]}"
 
-REFERENCES = (
-    Reference("ideal: fluid max-min", "fluid_us", "-"),
-    Reference("ideal: greedy", "greedy_us", "--"),
-)
-_ROWS = Rows(
-    "ideal",
-    ("traffic", "bytes", "ideal_us", "posted_us", *(one.column for one in REFERENCES)),
-    measured=True,
-)
+    @property
+    def column(self) -> str:
+        """The column of completion times."""
+        return f"{self.name}_us"
+
+
+REFERENCES = (Reference("fluid", "-"), Reference("greedy", "--"))
+_COLUMNS = ("traffic", "posted_us", *(one.column for one in REFERENCES))
+_ROWS = {
+    "messages": Rows("ideal", (*_COLUMNS, "bytes", "ideal_us"), measured=True),
+    "requests": Rows(
+        "requests", _COLUMNS, measured=True,
+        some=pl.any_horizontal(pl.col(one.column).is_not_null() for one in REFERENCES),
+    ),
+}  # fmt: skip
 
 
 def line(reference: Reference) -> dict[str, Any]:
@@ -45,17 +57,23 @@ def line(reference: Reference) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def rows(results: Records, traffic: str) -> pl.DataFrame | None:
-    """The messages of a traffic with their ideal; None where no case has it."""
-    for _, _, found in _ROWS.each(results):
+def line_of(name: str) -> dict[str, Any]:
+    """The line of a reference by its name; the bound by shortest remaining first is dotted."""
+    found = (one for one in REFERENCES if one.name == name)
+    return line(next(found, Reference(name, ":")))
+
+
+def rows(results: Records, traffic: str, table: str = "messages") -> pl.DataFrame | None:
+    """The messages or requests of a traffic with their ideal; None where no case has it."""
+    for _, _, found in _ROWS[table].each(results) if table in _ROWS else ():
         return found.filter(pl.col("traffic") == traffic)
     return None
 
 
-def note(results: Records) -> str:
+def note(results: Records, table: str = "messages") -> str:
     """The remark on whose messages the grey lines are of, where there are several cases."""
-    labels = [case.label for _, case, _ in _ROWS.each(results)]
-    return f"grey: the ideal of the messages of {labels[0]}" if len(labels) > 1 else ""
+    labels = [case.label for _, case, _ in _ROWS[table].each(results)] if table in _ROWS else []
+    return f"grey: the ideal of the {table} of {labels[0]}" if len(labels) > 1 else ""
 
 
 def completions(found: pl.DataFrame, reference: Reference) -> pl.DataFrame:
@@ -85,3 +103,41 @@ def by_size(
         axes.plot(places[drawn["bin"].to_numpy()], drawn["p99"], label=label, **line(reference))
         heights += drawn["p99"].drop_nulls().to_list()
     return heights
+
+
+def at_rank(axes: Axes, found: pl.DataFrame | None, fraction: float) -> None:
+    """Draws a percentile of the completion times, across all bars of a panel."""
+    if found is None:
+        return
+    for reference in REFERENCES:
+        value, _ = percentile(pl.col(reference.column), pl.lit(None, pl.Float64), fraction)
+        upright(axes, reference, found.select(value).item())
+
+
+def of_summary(axes: Axes, results: Records, figure: str) -> None:
+    """Draws a figure of the summary, the mean over the seeds, across all bars of a panel."""
+    for reference in REFERENCES:
+        name = f"{reference.name}_{figure}"
+        for _, case, found in _ROWS["messages"].each(results) if name in ideals.FIGURES else ():
+            scenario = case.results[0].scenario
+            of_seeds = [ideals.figures(own, scenario)[name] for own in found.partition_by("seed")]
+            known = [value for value in of_seeds if value is not None]
+            upright(axes, reference, float(np.mean(known)) if known else None)
+            break
+
+
+def upright(axes: Axes, reference: Reference, value: float | None) -> None:
+    """Draws a line at a value of the x axis, if it is known."""
+    if value is not None:
+        axes.axvline(value, label=reference.label, **line(reference))
+
+
+def legend(figure: Figure) -> None:
+    """A legend of the lines, in a figure that has no other."""
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if found:
+        handles, labels = list(found.values()), list(found)
+        figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small")

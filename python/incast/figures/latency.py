@@ -9,7 +9,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from incast.figures import style
+from incast.figures import ideals, style
 from incast.figures.drawing import Drawing, Rows
 from incast.results.records import Records
 
@@ -62,11 +62,13 @@ def rpc_latency(results: Records) -> Figure:
     figure = style.blank(1.2 + 0.7 * len(traffics) + 0.42 * bars)
     note = "mean parts of the messages within half a percent, in rank, of the percentile"
     several = any(len(case.results) > 1 for case in results.cases)
-    style.headline(figure, results, f"{note}; {style.WHISKERS}" if several else note)
+    notes = [note, *([style.WHISKERS] if several else []), ideals.note(results)]
+    style.headline(figure, results, "; ".join(filter(None, notes)))
     heights = [len(cases) + 0.5 for cases in traffics.values()]
     grid = figure.subplots(len(traffics), 2, squeeze=False, height_ratios=heights)
     for panels, (traffic, cases) in zip(grid, traffics.items(), strict=True):
         named = f"traffic {traffic}: " if len(traffics) > 1 else ""
+        ideal = ideals.rows(results, traffic)
         for axes, fraction, name in zip(panels, (0.5, 0.99), ("median", "p99"), strict=True):
             for place, (_, _, own) in enumerate(cases):
                 found = parts(own, fraction)
@@ -84,6 +86,7 @@ def rpc_latency(results: Records) -> Figure:
                 )  # fmt: skip
                 whole = found.host + found.network
                 style.whisker(axes, place, whole, _of_seeds(own, fraction), flat=True)
+            ideals.at_rank(axes, ideal, fraction)
             axes.set_title(f"{named}{name}", fontsize="small")
             axes.set_yticks(range(len(cases)), [style.beside(case.label) for _, case, _ in cases])
             axes.tick_params(axis="y", labelleft=axes is panels[0])

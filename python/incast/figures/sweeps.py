@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from incast.figures import look, style
+from incast.figures import ideals, look, style
 from incast.figures.canvas import on_canvas, save
 from incast.figures.errors import FigureError
 from incast.results.axes import Axis, Point
@@ -87,6 +87,7 @@ def _lines(sweep: SweepRecord, metric: str, live: Sequence[tuple[int, Axis]]) ->
         axes.set_title(textwrap.fill(name, style.letters(84 // columns)), fontsize="small")
         for index, scheme in enumerate(sweep.schemes):
             _line(axes, sweep, metric, index, scheme, points, live[0] if live else None)
+        _ideal(axes, sweep, metric, points, live[0] if live else None)
         if of_point is not None:
             _x_axis(axes, of_point)
         else:
@@ -142,6 +143,31 @@ def _line(
             x, means, yerr=[np.maximum(means - low, 0), np.maximum(high - means, 0)],
             color=look_of["color"], linestyle="none", capsize=3 * style.scale(),
         )  # fmt: skip
+
+
+def _ideal(
+    axes: Axes,
+    sweep: SweepRecord,
+    metric: str,
+    points: Sequence[Point],
+    over: tuple[int, Axis] | None,
+) -> None:
+    """The ideal of the messages, where the runs have it: thin grey lines, without bands."""
+    if over is None:
+        return
+    number, axis = over
+    xs, texts = _x(axis)
+    for reference in ideals.REFERENCES:
+        found = [
+            (xs[point.places[number]], value.mean)
+            for point in points
+            if (value := sweep.ideal(point.number, reference.name, metric))
+        ]
+        if not found:
+            continue
+        x, y = np.array(sorted(found)).T
+        marks = {"marker": "_", "linestyle": "none"} if texts is not None else {}
+        axes.plot(x, y, label=reference.label, **{**ideals.line(reference), **marks})
 
 
 def _maps(sweep: SweepRecord, metric: str, live: Sequence[tuple[int, Axis]]) -> Figure:

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from incast.figures import look, style
+from incast.figures import ideals, look, style
 from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.spec import SpecCase, SpecFigure
 from incast.reproduce.words import case_label, earlier, heading
@@ -25,7 +25,6 @@ Floats = npt.NDArray[np.float64]
 _PANEL = 2.7  # inches
 _PER_CASE = 0.3
 _FEW_TICKS = 6
-_IDEAL = {"fluid": "-", "greedy": "--", "srpt": ":"}
 _NUMBER = 0.12  # room that a number takes beside a bar, of the longest bar
 
 
@@ -150,12 +149,7 @@ def _index(of: Outcome, case: SpecCase) -> int:
 
 def _line(of: Outcome, case: SpecCase) -> dict[str, Any]:
     """The line of a case: thin and grey if it is the ideal."""
-    if not case.ideal:
-        return style.line(_index(of, case))
-    return {
-        "color": style.IDEAL, "linewidth": style.thin(0.6), "linestyle": _IDEAL[case.ideal],
-        "zorder": 1.5,
-    }  # fmt: skip
+    return ideals.line_of(case.ideal) if case.ideal else style.line(_index(of, case))
 
 
 def _faded(case: SpecCase) -> float:

@@ -172,7 +172,10 @@ def execute(plan: PlannedRun, scenario: Scenario | None) -> Done:
         summary: Mapping[str, Value] = {}
         tables = fluid.solve(plan.fluid)
     else:
-        run = _core.run(scenario, plan.scheme, seed=plan.seed, traces=plan.traces)
+        run = _core.run(
+            scenario, plan.scheme, seed=plan.seed, traces=plan.traces,
+            only_posting=bool(plan.ideal),
+        )  # fmt: skip
         if not run.complete:
             raise KeyboardInterrupt
         summary = run.summary

@@ -57,7 +57,7 @@ class SweepFolder(RunFolder):
         tables = {SUMMARY: sweep.summary}
         if len(sweep.schemes) > 1:
             tables[DIFFERENCES] = sweep.differences(baseline)
-        about = {"incast": json.dumps(sweeps.describe(sweep.axes))}
+        about = {"incast": json.dumps(sweeps.describe(sweep.axes, sweep.runs.columns))}
         try:
             self._scenario(scenario)
             with staging.file(self.place / DATASET) as place:

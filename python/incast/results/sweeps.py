@@ -1,6 +1,6 @@
 """The outcome of a sweep: a row for each run, and what the seeds of each point say together."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ import polars as pl
 from incast import _core
 from incast._core import ParameterError
 from incast.base.words import nearest
-from incast.results import quantities
+from incast.results import ideals, quantities
 from incast.results.axes import Axis, Point, points
 from incast.results.columns import TableInfo
 from incast.results.differences import check_baseline, less
@@ -33,6 +33,7 @@ USUAL = (
 Values = Mapping[str, float | int | None]
 
 _FIGURES = {name: (unit, doc) for name, unit, doc in _core.summary_figures()}
+_IDEALS = ideals.FIGURES
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def dataset(axes: Sequence[Axis], rows: Sequence[Row]) -> pl.DataFrame:
         pl.Series("run", [row.key for row in rows], pl.String),
         pl.Series("error", [row.error for row in rows], pl.String),
     ]
-    for name in _FIGURES:
+    of_ideal = [name for name in _IDEALS if any(name in row.values for row in rows)]
+    for name in [*_FIGURES, *of_ideal]:
         values = [row.values.get(name) for row in rows]
         there = [value for value in values if value is not None]
         whole = bool(there) and all(isinstance(value, int) for value in there)
@@ -112,8 +114,8 @@ def _axis(key: str, texts: Sequence[str], every: Sequence[str]) -> Iterator[pl.S
         yield pl.Series(key, values, pl.Float64)
 
 
-def describe(axes: Sequence[Axis]) -> TableInfo:
-    """The meaning of the rows of the dataset, with units."""
+def describe(axes: Sequence[Axis], there: Container[str] = ()) -> TableInfo:
+    """The meaning of the rows, with units; of the columns of the ideal, of those there."""
     columns = {"point": ("", "number of the point, from 0")}
     for axis in axes:
         for index, key in enumerate(axis.keys):
@@ -127,6 +129,7 @@ def describe(axes: Sequence[Axis]) -> TableInfo:
         "run": ("", "digest of all that determines the run"),
         "error": ("", "reason why the run failed; null of one that did not"),
         **_FIGURES,
+        **{name: about for name, about in _IDEALS.items() if name in there},
     }
     return {
         "doc": "a run of a scheme with a seed at a point of the sweep",
@@ -208,6 +211,7 @@ class SweepRecord:
         """The values by seed of each point and scheme; of runs that reached their end."""
         found: dict[tuple[int, str], dict[int, Values]] = {}
         wanted = ["point", "scheme", "seed", *_FIGURES]
+        wanted += [name for name in _IDEALS if name in self.runs.columns]
         for row in self.runs.filter(pl.col("error").is_null()).select(wanted).to_dicts():
             found.setdefault((row["point"], row["scheme"]), {})[row["seed"]] = row
         return found
@@ -216,6 +220,14 @@ class SweepRecord:
         """The mean of a figure over the seeds, with its 95 % confidence interval by Student's t."""
         of_seeds = self.cells.get((point, scheme), {})
         return spread([known(row, metric) for row in of_seeds.values()], limits(metric))
+
+    def ideal(self, point: int, reference: str, metric: str) -> Spread | None:
+        """A figure by the ideal of the messages of the first scheme that has it, over the seeds."""
+        name = f"{reference}_{metric}"
+        if name in self.runs.columns:
+            of_schemes = (self.spread(point, scheme, name) for scheme in self.schemes)
+            return next((found for found in of_schemes if found), None)
+        return None
 
     def difference(
         self, point: int, scheme: str, baseline: str, metric: str

@@ -23,6 +23,20 @@ impl Host {
         }
     }
 
+    /// Notes the planned messages that are due before `end` as posted, and sends none of them.
+    pub(crate) fn only_post(&mut self, end: Time) {
+        self.next_post_at = Time::MAX;
+        for Planned { at, bytes, connection, deadline } in
+            std::mem::take(&mut self.posts).into_iter().rev()
+        {
+            if at < end {
+                let flow = self.flow(connection);
+                let deadline = self.deadlines.number(self.flows.deadlines().get(deadline));
+                self.posted.push(Posted { flow, at, bytes, deadline });
+            }
+        }
+    }
+
     pub(super) fn wake_applications(&mut self, now: Time) {
         for application in &mut self.applications {
             if application.next_timer() <= now {

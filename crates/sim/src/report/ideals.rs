@@ -1,11 +1,12 @@
 //! The table of the ideal: when each message of a run would have been complete in the fluid
 //! max-min, in the greedy schedule, and in the bound by shortest remaining first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use incast_cc::{Bytes, Rate, Span, Time};
 
 use super::messages::Message;
+use super::requests::Request;
 use crate::build::Built;
 use crate::ideal::fabric::{Fabric, Job, Part, bytes_per_ps};
 use crate::ideal::srpt::Service;
@@ -24,8 +25,65 @@ struct Row<'a> {
     bound: Span,
 }
 
-pub(super) fn table(built: &Built, messages: &[Message]) -> Table {
-    let rows = rows(built, messages);
+/// The completion times of all messages.
+pub(super) struct Ideals<'a> {
+    rows: Vec<Row<'a>>,
+}
+
+impl<'a> Ideals<'a> {
+    pub(super) fn of(built: &Built, messages: &'a [Message]) -> Self {
+        Self { rows: rows(built, messages) }
+    }
+
+    pub(super) fn table(&self, built: &Built) -> Table {
+        table(built, &self.rows)
+    }
+
+    /// Tells each request when it would have been complete in the fluid and in the greedy schedule:
+    /// when the last of its messages is, all of which are posted when it is asked for. Nothing is
+    /// told of what posts further messages when others have ended, nor where a client asks for two
+    /// at the same instant.
+    pub(super) fn tell(&self, built: &Built, requests: &mut [Request]) {
+        let gathers: BTreeSet<u16> = built.plan.gatherings.iter().map(|one| one.traffic).collect();
+        let mut groups: BTreeMap<(u16, u32, Time), Group> = BTreeMap::new();
+        for request in &*requests {
+            groups.entry(request.key()).or_default().requests += 1;
+        }
+        for row in &self.rows {
+            let flow = &built.flows[row.message.flow as usize];
+            let receives = gathers.contains(&flow.traffic);
+            let client = if receives { flow.destination } else { flow.source };
+            if let Some(group) = groups.get_mut(&(flow.traffic, client, row.message.posted)) {
+                group.messages += 1;
+                for (of_group, own) in group.ideal.iter_mut().zip([row.fluid, row.greedy]) {
+                    *of_group = of_group.zip(own).map(|(group, own)| group.max(own));
+                }
+            }
+        }
+        for request in requests {
+            let group = &groups[&request.key()];
+            if group.requests == 1 && request.is_posted_at_once(group.messages) {
+                request.ideal = group.ideal;
+            }
+        }
+    }
+}
+
+/// The messages that a client has posted at one instant, and the requests that it had then.
+struct Group {
+    requests: u32,
+    messages: u32,
+    /// The end of the last message in the fluid and in the greedy schedule.
+    ideal: [Option<Span>; 2],
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self { requests: 0, messages: 0, ideal: [Some(Span::ZERO); 2] }
+    }
+}
+
+fn table(built: &Built, rows: &[Row<'_>]) -> Table {
     let (plan, flows) = (&built.plan, &built.flows);
     let us = |span: Option<Span>| span.map_or(f64::NAN, Span::as_us_f64);
     Table::new(
@@ -33,18 +91,18 @@ pub(super) fn table(built: &Built, messages: &[Message]) -> Table {
         "one message that was posted, and how long it would have taken in references that no packet \
          delays: of the messages of the run, with the times at which they were posted in it",
     )
-    .column(("traffic", "", "the traffic's name"), &rows, |r| {
+    .column(("traffic", "", "the traffic's name"), rows, |r| {
         plan.traffic[flows[r.message.flow as usize].traffic as usize].name.clone()
     })
-    .column(("flow", "", "number of its flow"), &rows, |r| u64::from(r.message.flow))
-    .column(("message", "", "number within the flow, from 0"), &rows, |r| {
+    .column(("flow", "", "number of its flow"), rows, |r| u64::from(r.message.flow))
+    .column(("message", "", "number within the flow, from 0"), rows, |r| {
         u64::from(r.message.number)
     })
-    .column(("bytes", "B", "payload"), &rows, |r| r.message.bytes.get())
-    .column(("posted_us", "us", "asked for by the application"), &rows, |r| {
+    .column(("bytes", "B", "payload"), rows, |r| r.message.bytes.get())
+    .column(("posted_us", "us", "asked for by the application"), rows, |r| {
         r.message.posted.since(Time::ZERO).as_us_f64()
     })
-    .column(("ideal_us", "us", "completion without other traffic, as in messages"), &rows, |r| {
+    .column(("ideal_us", "us", "completion without other traffic, as in messages"), rows, |r| {
         r.message.ideal.as_us_f64()
     })
     .column(
@@ -54,7 +112,7 @@ pub(super) fn table(built: &Built, messages: &[Message]) -> Table {
             "completion if each connection had its max-min fair rate on the links of its path at each \
              instant; null behind a message without end",
         ),
-        &rows,
+        rows,
         |r| us(r.fluid),
     )
     .column(
@@ -64,7 +122,7 @@ pub(super) fn table(built: &Built, messages: &[Message]) -> Table {
             "completion if at each instant messages in the order of the bytes left got all that is free \
              of their path: pFabric's ideal, near the best mean, and no bound",
         ),
-        &rows,
+        rows,
         |r| us(r.greedy),
     )
     .column(
@@ -74,7 +132,7 @@ pub(super) fn table(built: &Built, messages: &[Message]) -> Table {
             "completion in a bound: the mean of this column is at most that of any scheme that delivers \
              all of these messages; of a part of them it bounds nothing",
         ),
-        &rows,
+        rows,
         |r| r.bound.as_us_f64(),
     )
 }

@@ -25,9 +25,22 @@ pub(super) struct Request {
     done: u32,
     /// The time that it had from posting to completion.
     pub(super) deadline: Option<Span>,
+    /// The completion time in the fluid and in the greedy schedule, where they are known.
+    pub(super) ideal: [Option<Span>; 2],
 }
 
 impl Request {
+    /// Its traffic, client and time, by which its messages know it.
+    pub(super) const fn key(&self) -> (u16, u32, Time) {
+        (self.traffic, self.client, self.posted)
+    }
+
+    /// Whether it is one whose messages are all posted when it is asked for, and these are
+    /// `messages`.
+    pub(super) fn is_posted_at_once(&self, messages: u32) -> bool {
+        ["read", "write", "incast"].contains(&self.kind) && self.fan_out == messages
+    }
+
     /// The request by its deadline, in a run that ended at `end`.
     pub(super) fn timing(&self, end: Time) -> Timing {
         let &Self { posted, deadline, completed, .. } = self;
@@ -66,6 +79,7 @@ pub(super) fn requests(built: &Built, messages: &[Message]) -> Vec<Request> {
                 fan_out: request.fan_out,
                 done: request.fan_out - request.missing,
                 deadline: request.deadline,
+                ideal: [None; 2],
             }));
         }
     }
@@ -103,6 +117,7 @@ fn incasts(built: &Built, messages: &[Message]) -> impl Iterator<Item = Request>
             #[expect(clippy::cast_possible_truncation, reason = "at most the fan-out")]
             done: done as u32,
             deadline: gathering.deadline,
+            ideal: [None; 2],
         })
     })
 }
@@ -165,11 +180,23 @@ pub(super) fn table(built: &Built, requests: &[Request], end: Time) -> Table {
         requests,
         |r| r.completed.map_or_else(|| end.since(r.posted).as_us_f64(), |_| f64::NAN),
     );
+    let table = if built.ideal && !requests.is_empty() { ideals(table, requests) } else { table };
     if requests.iter().all(|request| request.deadline.is_none()) {
         table
     } else {
         deadlines(table, requests, end)
     }
+}
+
+/// The columns of the ideal, which are there where a run has it.
+fn ideals(table: Table, requests: &[Request]) -> Table {
+    let doc = "completion of the last of its messages in the table ideal; null where messages wait \
+               for others of it. The column is there with `measure.ideal`";
+    table.column(("fluid_us", "us", doc), requests, |r| us_or_null(r.ideal[0])).column(
+        ("greedy_us", "us", doc),
+        requests,
+        |r| us_or_null(r.ideal[1]),
+    )
 }
 
 /// The columns of deadlines, which are there where a request has one.

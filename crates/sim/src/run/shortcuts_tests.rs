@@ -41,7 +41,7 @@ fn transport(random: &mut Random) -> String {
         pick(&["", "ack_turnaround = \"0us\"\n", "ack_turnaround = \"3us\"\n"]),
         pick(&["", "ack_jitter = \"0us\"\n", "ack_jitter = \"2us\"\n"]),
         pick(&["", "ack_priority = true\n"]),
-        pick(&["", "", "nic = \"fifo\"\n"]),
+        pick(&["", "", "nic = \"fifo\"\n", "nic = \"srpt\"\n"]),
         pick(&["", "rto_min = \"100us\"\n"]),
     ];
     let stream = [
@@ -195,7 +195,7 @@ fn shortcuts_beside_classes_that_algorithms_choose_change_nothing() {
         let (graph, ..) = random_graph(&mut random);
         let weight = if case % 5 == 0 { "weight = 2\n" } else { "" };
         let kind = ["stream", "stream", "message"][case % 3];
-        let nic = ["packets", "segments", "fifo"][random.below(3) as usize];
+        let nic = ["packets", "segments", "fifo", "srpt"][random.below(4) as usize];
         let text = format!(
             "title = \"at random\"\n[run]\nduration = \"300us\"\nwarmup = \"50us\"\n\
              cooldown = \"30us\"\nschemes = [\"timely\"]\n{graph}\n[switch]\n{}\n\

@@ -382,6 +382,7 @@ fn assignments_of_nonsense_are_refused_with_the_assignment() {
         ("network.star.hosts.0.rate=0Gbps", "\"0Gbps\" is out of range; expected 1Mbps to"),
         ("transport.segment=[", "\"[\" is not a number"),
         ("transport.nic=segment", "unknown word \"segment\"; did you mean \"segments\"?"),
+        ("transport.nic=spt", "unknown word \"spt\"; did you mean \"srpt\"?"),
         ("transport.segment=1MB", "a segment of 685 packets is too long"),
         ("cc.slow.beta=99", "beta = \"99\" is out of range; expected 0 to 1"),
         ("cc.slow.algorithm=tmely", "unknown algorithm \"tmely\"; did you mean \"timely\"?"),

@@ -40,7 +40,7 @@ impl Config {
             class += 1;
         }
         let unlimited = self.stream.small_queue.get() == u64::MAX;
-        !self.full_packets && !matches!(self.nic, Nic::Fifo) && unlimited
+        !self.full_packets && !matches!(self.nic, Nic::Fifo | Nic::Srpt) && unlimited
     }
 }
 

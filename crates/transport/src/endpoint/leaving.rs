@@ -37,7 +37,10 @@ impl<C: CongestionControl> Endpoint<C> {
     /// free.
     #[inline]
     pub fn poll_data(&mut self, now: Time, open: u8) -> Option<Outgoing> {
-        while let Some(place) = self.pacing.serve(open) {
+        while let Some(mut place) = self.pacing.serve(open) {
+            if self.config.nic == Nic::Srpt {
+                place = self.shortest(place);
+            }
             let connection = &mut self.connections[place as usize];
             let Opening { peer, address, terms, .. } = connection.opening;
             let (index, mut class) = (connection.index, terms.class);
@@ -80,7 +83,7 @@ impl<C: CongestionControl> Endpoint<C> {
                 Turn::Ended
             } else {
                 match (config.nic, terms.transport) {
-                    (Nic::Segments, Transport::Message) => Turn::Kept,
+                    (Nic::Segments, Transport::Message) | (Nic::Srpt, _) => Turn::Kept,
                     (Nic::Fifo, Transport::Stream) => {
                         let sender = connection.sender.as_ref();
                         Turn::Queued(sender.map_or(now, |sender| sender.waits_since(now)))
@@ -105,6 +108,17 @@ impl<C: CongestionControl> Endpoint<C> {
             return Some(Outgoing { connection: index, address, class, begins, form, stamps });
         }
         None
+    }
+
+    /// The connection that goes before all that are ready in the class of the connection at `place`,
+    /// in a NIC that serves the shortest remaining first.
+    #[cold]
+    fn shortest(&mut self, place: u32) -> u32 {
+        let Self { pacing, connections, .. } = self;
+        pacing.put_least_first(pacing.class(place), |place| {
+            let sender = connections[place as usize].sender.as_deref();
+            sender.map_or(0, Sender::remaining)
+        })
     }
 
     /// The header that the algorithm of a connection writes into a data packet that leaves now, for

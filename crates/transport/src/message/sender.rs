@@ -317,6 +317,12 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// The payload up to the end of the message under way that is not acknowledged.
+    pub(crate) fn remaining(&self) -> u32 {
+        let rate = &self.engines.rate;
+        self.burst.as_ref().map_or(0, |burst| rate.remaining(burst.message_end))
+    }
+
     /// The next packet of the burst; [`None`] when the burst was acknowledged in the meantime.
     #[inline]
     pub(crate) fn next_packet(&mut self, now: Time, peer: u32, config: &Config) -> Option<Next> {

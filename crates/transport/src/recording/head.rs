@@ -86,8 +86,12 @@ const RECOVERIES: &[(&str, Recovery)] =
     &[("selective", Recovery::Selective), ("go-back-n", Recovery::GoBackN)];
 const SERIALIZATIONS: &[(&str, Serialization)] =
     &[("line-rate", Serialization::LineRate), ("nothing", Serialization::Nothing)];
-const NICS: &[(&str, Nic)] =
-    &[("packets", Nic::Packets), ("fifo", Nic::Fifo), ("segments", Nic::Segments)];
+const NICS: &[(&str, Nic)] = &[
+    ("packets", Nic::Packets),
+    ("fifo", Nic::Fifo),
+    ("segments", Nic::Segments),
+    ("srpt", Nic::Srpt),
+];
 
 fn line(text: &mut String, name: &str, value: impl std::fmt::Display) {
     // A string takes everything.

@@ -494,8 +494,7 @@ impl<C: CongestionControl> Sender<C> {
         let payload = Bytes::new(u64::from(segment.payload));
         self.next_at = now + gap(self.engines.rate.limits(), payload, config.line_rate);
         if segment.payload > 0 || self.probes() {
-            let posted = self.engines.messages.posted().map_or(ENDLESS, Bytes::get);
-            segment.remaining = self.engines.rate.remaining(posted).max(segment.payload);
+            segment.remaining = self.unacknowledged().max(segment.payload);
         }
         if was_full {
             self.fill(now, config); // the NIC's queue held data back
@@ -506,6 +505,19 @@ impl<C: CongestionControl> Sender<C> {
             begins,
             then: (!self.outbox.is_empty()).then_some(self.next_at),
         })
+    }
+
+    /// The payload posted that is not acknowledged; `u32::MAX` where there is no end.
+    #[inline]
+    fn unacknowledged(&self) -> u32 {
+        self.engines.rate.remaining(self.engines.messages.posted().map_or(ENDLESS, Bytes::get))
+    }
+
+    /// The payload that the next segment in the NIC would say remains: none where it is a request
+    /// to open the connection.
+    pub(crate) fn remaining(&self) -> u32 {
+        let opens = self.outbox.front().is_some_and(|next| next.segment.payload == 0);
+        if opens && !self.probes() { 0 } else { self.unacknowledged() }
     }
 
     pub(crate) fn on_notification(&mut self, now: Time, config: &Config) {

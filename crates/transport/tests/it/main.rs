@@ -11,6 +11,7 @@ mod lossy;
 mod nic;
 mod places;
 mod recovery;
+mod shortest;
 mod stamps;
 mod stream;
 mod withdrawn;

@@ -1,7 +1,7 @@
 //! The references of a run: the fluid max-min, the greedy schedule, and the bound by shortest
 //! remaining first.
 
-use incast_sim::{Report, TraceConfig};
+use incast_sim::{Report, Simulation, TraceConfig};
 
 use super::setting::star;
 use crate::common::{counts, document, numbers, run, run_with, shipped};
@@ -177,5 +177,62 @@ fn a_larger_run_has_its_references() {
         for (ideal, fluid) in ideal.iter().zip(&fluid) {
             assert!(fluid.is_nan() || *fluid >= ideal - 1e-3, "{name}: {fluid} {ideal}");
         }
+    }
+}
+
+#[test]
+fn a_request_ends_with_the_last_of_its_messages() {
+    // Two reads of 1 MB, or three writes of an incast, into one host: 82.192 us of its link each.
+    // The fluid serves all at once and the greedy schedule one by one, and both end with the last.
+    let read = "[[traffic]]\nkind = \"requests\"\nfrom = \"host0\"\nto = \"host[1-3]\"\nfan_out = 2\n\
+                outstanding = 1\nthink_time = \"300us\"\nsizes = { fixed = \"1MB\" }";
+    let incast = "[[traffic]]\nkind = \"incast\"\nfrom = \"host[1-3]\"\nto = \"host0\"\nload = 0.05\n\
+                  senders = 3\nsize = \"1MB\"";
+    for (traffic, at_once) in [(read, 2.0), (incast, 3.0)] {
+        let report = run(&star(4, "5ms", &format!("[measure]\nideal = true\n{traffic}")));
+        let alone = column(&report, "ideal_us")[0];
+        let expected = alone + (at_once - 1.0) * 82.192;
+        let requests = numbers(&report, "requests", "fluid_us");
+        assert!(!requests.is_empty());
+        for found in requests.iter().chain(numbers(&report, "requests", "greedy_us")) {
+            assert!((found - expected).abs() < 1e-5, "{found}, not {expected}: {traffic}");
+        }
+    }
+}
+
+#[test]
+fn rounds_whose_messages_wait_for_others_have_no_ideal() {
+    let ring = "[[traffic]]\nkind = \"collective\"\nfrom = \"host\"\ncollective = \"ring-all-reduce\"\n\
+                size = \"1MB\"\nrounds = 2";
+    let report = run(&star(4, "5ms", &format!("[measure]\nideal = true\n{ring}")));
+    let found = numbers(&report, "requests", "fluid_us");
+    assert!(!found.is_empty() && found.iter().all(|us| us.is_nan()), "{found:?}");
+    let plain = run(&star(4, "5ms", ring));
+    let requests = plain.tables.iter().find(|table| table.name == "requests").unwrap();
+    assert!(requests.columns.iter().all(|column| column.name != "fluid_us"));
+}
+
+#[test]
+fn the_ideal_of_what_is_posted_in_advance_needs_no_packets() {
+    let poisson = "[[traffic]]\nkind = \"poisson\"\nfrom = \"host\"\nto = \"host\"\nload = 0.5\n\
+                   sizes = \"web-search\"\n[[traffic]]\nkind = \"incast\"\nfrom = \"host\"\n\
+                   to = \"host0\"\nload = 0.1\nsenders = 3\nsize = \"20KB\"";
+    let closed = "[[traffic]]\nkind = \"requests\"\nfrom = \"host0\"\nto = \"host[1-3]\"\n\
+                  outstanding = 2\nsizes = { fixed = \"20KB\" }";
+    for (traffic, sends) in [(poisson, false), (closed, true)] {
+        let document = document(&star(5, "3ms", &format!("[measure]\nideal = true\n{traffic}")));
+        let whole = run_with(&document, "timely", 1, TraceConfig::default());
+        let scenario = document.scenario();
+        let posting = Simulation::new(scenario, "timely", 1, TraceConfig::default()).unwrap();
+        let mut posting = posting.only_posting();
+        while posting.advance(1 << 20) {}
+        let posted = posting.finish();
+        let ideal = |report: &Report| {
+            let table = report.tables.iter().find(|table| table.name == "ideal").unwrap();
+            assert!(table.columns[0].values.len() > 20);
+            format!("{table:?}")
+        };
+        assert_eq!(ideal(&whole), ideal(&posted), "{traffic}");
+        assert_eq!(posted.books.sent_packets > 0, sends, "{traffic}");
     }
 }

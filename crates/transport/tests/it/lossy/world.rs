@@ -77,7 +77,8 @@ impl Host {
             payload: Bytes::new(PAYLOAD),
             header: Bytes::new(HEADER),
             recovery: case.recovery,
-            nic: if case.seed.is_multiple_of(2) { Nic::Packets } else { Nic::Segments },
+            nic: [Nic::Packets, Nic::Segments, Nic::Packets, Nic::Srpt]
+                [usize::try_from(case.seed % 4).unwrap()],
             line_rate: case.rate,
             ack_turnaround: Span::from_us(1),
             rto_initial: InitialTimeout::Fixed(RTO_MIN),
