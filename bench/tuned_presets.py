@@ -1,4 +1,4 @@
-"""The tunings behind the presets `tuned-10g` to `tuned-400g` of DCQCN and TIMELY, and others.
+"""The tunings behind the presets `tuned-10g` to `tuned-400g`, and of what became none.
 
     python bench/tuned_presets.py OUT [--cc timely] [--rate 100] [--trials 100] [--jobs 2]
 

@@ -220,6 +220,18 @@ impl Configurable for Rtcp {
         testbed!("testbed-websearch-1to4", "800", "web search from four servers"),
         testbed!("testbed-datamining-1to4", "15", "data mining from four servers"),
         testbed!("testbed-incast", "1000", "incast of 1, 2 or 8 flows"),
+        Preset {
+            name: "tuned-400g",
+            source: "this project: found by incast tune at 400 Gb/s (docs/how-to/tune-an-algorithm.md)",
+            values: &[
+                ("alpha", "1610"),
+                ("delta", "6840"),
+                ("g", "0.0226"),
+                ("w_high_volume", "81300"),
+                ("w_urgent", "1000"),
+                ("floor", "5"),
+            ],
+        },
     ];
     configurable_by_name!();
 

@@ -84,11 +84,26 @@ impl Configurable for Swift {
         transport: Transport::Stream,
         source: "Kumar et al., SIGCOMM 2020",
     };
-    const PRESETS: &'static [Preset] = &[Preset {
-        name: "htsim",
-        source: "htsim (Broadcom/csg-htsim), sim/swift.cpp, whose authors call the values guesses",
-        values: &[],
-    }];
+    const PRESETS: &'static [Preset] = &[
+        Preset {
+            name: "htsim",
+            source: "htsim (Broadcom/csg-htsim), sim/swift.cpp, whose authors call the values guesses",
+            values: &[],
+        },
+        Preset {
+            name: "tuned-400g",
+            source: "this project: found by incast tune at 400 Gb/s (docs/how-to/tune-an-algorithm.md)",
+            values: &[
+                ("ai", "1.47"),
+                ("beta", "0.402"),
+                ("max_mdf", "0.227"),
+                ("base_target", "6.26us"),
+                ("fs_range", "84us"),
+                ("fs_max_cwnd", "198"),
+                ("hop_scale", "662ns"),
+            ],
+        },
+    ];
     configurable_by_name!();
 
     /// A packet while the window is below one.
