@@ -288,8 +288,8 @@ impl Peer {
         pending
     }
 
-    /// Sends a message that wants no reply; what is returned tells that the peer has it. Dropping it
-    /// changes nothing, [cancelling](Pending::cancel) it does.
+    /// Sends a message that wants no reply; what is returned tells that the peer has it. Dropping
+    /// it changes nothing, [cancelling](Pending::cancel) it does.
     pub fn note(&self, body: impl Into<Bytes>) -> Pending<()> {
         self.note_with(body, None)
     }
