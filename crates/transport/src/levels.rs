@@ -39,7 +39,8 @@ impl Levels {
         }
     }
 
-    /// Notes that payload of a message was taken back, which was posted before the last `after` ones.
+    /// Notes that payload of a message was taken back, which was posted before the last `after`
+    /// ones.
     pub(crate) fn withdraw(&mut self, after: usize, withdrawn: &Withdrawn) {
         let Some(place) = self.messages.len().checked_sub(after + 1) else { return };
         let &Withdrawn { bytes, is_whole } = withdrawn;

@@ -273,8 +273,8 @@ impl<C: CongestionControl> RateComputation<C> {
         self.dues.is_some()
     }
 
-    /// Notes that payload of a message was taken back, which had its `end` in all payload posted: no
-    /// deadline waits for it.
+    /// Notes that payload of a message was taken back, which had its `end` in all payload posted:
+    /// no deadline waits for it.
     pub(crate) fn on_withdrawn(&mut self, withdrawn: &Withdrawn, end: Bytes) {
         let &Withdrawn { bytes, is_whole } = withdrawn;
         let Some(dues) = &mut self.dues else { return };

@@ -278,7 +278,7 @@ impl Peer {
         self.call_with(body, None)
     }
 
-    /// Calls the peer on [terms](Terms): a patience, or a [`Priority`], or both.
+    /// Calls the peer on [terms](Terms): a patience, or a [`Priority`](crate::Priority), or both.
     pub fn call_with(&self, body: impl Into<Bytes>, terms: impl Into<Terms>) -> Pending<Bytes> {
         let terms = terms.into();
         let number = self.driver.number();
@@ -288,14 +288,14 @@ impl Peer {
         pending
     }
 
-    /// Sends a message that wants no reply; what is returned tells that the peer has it. Dropping it
-    /// changes nothing, [cancelling](Pending::cancel) it does.
+    /// Sends a message that wants no reply; what is returned tells that the peer has it. Dropping
+    /// it changes nothing, [cancelling](Pending::cancel) it does.
     pub fn note(&self, body: impl Into<Bytes>) -> Pending<()> {
         self.note_with(body, None)
     }
 
     /// Sends a message that wants no reply, on [terms](Terms): a patience, after which it does not
-    /// leave any more, or a [`Priority`], or both.
+    /// leave any more, or a [`Priority`](crate::Priority), or both.
     pub fn note_with(&self, body: impl Into<Bytes>, terms: impl Into<Terms>) -> Pending<()> {
         let terms = terms.into();
         let number = self.driver.number();

@@ -56,11 +56,11 @@ use crate::security::{End, Listener, PeerKey, SecurityError};
 use crate::socket::{Features, MAX_RECEIVE_BYTES, ReceiveBatch, SendBatch, Socket};
 use crate::wire::{Close, DATA_BYTES, HEADER_BYTES};
 
-pub use self::calls::{Reach, Refused};
+pub use self::calls::Refused;
 pub use self::event::{Counters, Event, Gone, NodeError, Sampled};
 pub use self::group::Group;
 pub use self::lateness::Lateness;
-pub use self::names::{CallId, Incoming, PeerId};
+pub use self::names::{CallId, Incoming, PeerId, Reach};
 pub use self::peers::Statistics;
 pub use self::wake::{Wake, Waker};
 

@@ -1,6 +1,6 @@
 //! Two nodes across a relay that loses, doubles, reorders, damages and truncates datagrams: every
-//! message arrives once, in order and with equal bytes, or never if it was withdrawn, and every call
-//! and note ends with one event.
+//! message arrives once, in order and with equal bytes, or never if it was withdrawn, and every
+//! call and note ends with one event.
 //!
 //! `INCAST_UDP_MESSAGES=1000000 cargo test --release -p incast-udp --test relay` sends as many; by
 //! default it is 21,000.

@@ -119,8 +119,8 @@ impl<C: CongestionControl> Sender<C> {
         self.engines.post(now, posted, self.oldest_payload());
     }
 
-    /// Takes the unsent payload of a message back, as [`Backlog::withdraw`](crate::backlog::Backlog)
-    /// does.
+    /// Takes the unsent payload of a message back, as the
+    /// [backlog](crate::backlog::Backlog::withdraw) does.
     pub(crate) fn withdraw(&mut self, after: usize) -> Option<u64> {
         self.engines.withdraw(after)
     }

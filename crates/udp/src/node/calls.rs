@@ -7,7 +7,7 @@ use bytes::Bytes;
 use incast_cc::Time;
 use incast_transport::Sender;
 
-use super::names::{CallId, Incoming, PeerId};
+use super::names::{CallId, Incoming, PeerId, Reach};
 use super::opening::span;
 use super::outbox::Token;
 use super::peers::{LONG, SHORT};
@@ -46,15 +46,6 @@ pub enum Refused {
         /// The most that may wait.
         most: usize,
     },
-}
-
-/// The peer's share in a call or a note that ends before it is answered or acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// All of it has left: the peer may get it.
-    Peer,
-    /// Some of it had not left, and never will: the peer's application does not get it.
-    Nobody,
 }
 
 /// A call or a note that is under way.

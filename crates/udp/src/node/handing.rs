@@ -1,8 +1,8 @@
 //! The time from the reading of the clock for an answer to the kernel's stamp of its departure.
 //!
-//! An answer tells its turnaround before it leaves, so what the system call and the kernel take until
-//! the stamp would be in the peer's RTT. Nobody knows that time beforehand, but the least of the last
-//! ones is a part of it for certain, as long as the machine stays the same.
+//! An answer tells its turnaround before it leaves, so what the system call and the kernel take
+//! until the stamp would be in the peer's RTT. Nobody knows that time beforehand, but the least of
+//! the last ones is a part of it for certain, as long as the machine stays the same.
 
 use crate::socket::Stamp;
 

@@ -32,6 +32,15 @@ pub struct Incoming {
     pub(super) priority: Priority,
 }
 
+/// The peer's share in a call or a note that ends before it is answered or acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// All of it has left: the peer may get it.
+    Peer,
+    /// Some of it had not left, and never will: the peer's application does not get it.
+    Nobody,
+}
+
 impl CallId {
     /// The peer that was called.
     pub const fn peer(self) -> PeerId {

@@ -131,8 +131,8 @@ impl Outbox {
     }
 
     /// Takes the last `bytes` of the message at a place out, which are not sent. If those are not
-    /// all, the message is given up: it ends there. Nothing before `from` in all that the lane sends
-    /// is read again.
+    /// all, the message is given up: it ends there. Nothing before `from` in all that the lane
+    /// sends is read again.
     pub(super) fn withdraw(&mut self, place: usize, bytes: u64, from: u64) {
         self.bytes -= bytes;
         if self.messages[place].length == bytes {
@@ -166,8 +166,8 @@ impl Outbox {
         }
     }
 
-    /// Finds the message at a place in all that the lane sends, and `bytes` of it from there on. They
-    /// are copied to `scratch` if the head is among them. [`None`] if the message is acknowledged,
+    /// Finds the message at a place in all that the lane sends, and `bytes` of it from there on.
+    /// They are copied to `scratch` if the head is among them. [`None`] if the message is acknowledged,
     /// or ends before.
     pub(super) fn read<'a>(
         &'a mut self,

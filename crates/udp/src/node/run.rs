@@ -97,8 +97,8 @@ impl Run {
         }
     }
 
-    /// Notes when the clock was read for the answers, if a stamp is to tell how long after that they
-    /// leave.
+    /// Notes when the clock was read for the answers, if a stamp is to tell how long after that
+    /// they leave.
     pub(super) fn was_read(&mut self, at: Stamp) {
         self.begun.read = Some(at);
     }
