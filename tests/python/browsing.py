@@ -64,7 +64,6 @@ def press(browser: Any, key: str, code: int) -> None:  # noqa: ANN401
         browser.execute_cdp_cmd("Input.dispatchKeyEvent", event)
 
 
-
 def looks(browser: Any, theme: str = "light", *, still: bool = False) -> None:  # noqa: ANN401
     """Sets what the reader prefers."""
     motion = "reduce" if still else "no-preference"

@@ -9,8 +9,10 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -19,6 +21,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import wheels
+from incast.base import links
 
 ROOT = Path(__file__).parents[2]
 JOURNEYS = ROOT / "tests" / "journeys"
@@ -48,6 +51,20 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in _needed(installed):
         _link(metadata.distribution(name), site)
     return fresh
+
+
+def test_the_wheel_has_the_page_and_serves_it(environment: Path, tmp_path: Path) -> None:
+    """As `make wheels` builds it, where `make page` has made the page."""
+    if not links.PAGE.is_file():
+        pytest.skip("the wheel has no page: it is not built (make page)")
+    command = [environment / "bin" / "incast", "ui", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as served:
+        assert served.stdout is not None
+        address = served.stdout.readline().split()[0]
+        with urllib.request.urlopen(address) as answer:  # noqa: S310
+            assert answer.read() == links.PAGE.read_bytes()
+        served.send_signal(signal.SIGINT)
+        assert served.wait(10) == 0
 
 
 def _needed(installed: metadata.Distribution) -> set[str]:

@@ -115,9 +115,7 @@ def test_the_first_figure_is_there_at_once(browser: Any, address: str) -> None: 
 
 
 def test_a_run_is_paused_goes_on_and_is_looked_back_at(browser: Any, address: str) -> None:  # noqa: ANN401
-    shows(
-        browser, address, link("incast", ["timely"], ["run.duration=200ms", "run.warmup=5ms"])
-    )
+    shows(browser, address, link("incast", ["timely"], ["run.duration=200ms", "run.warmup=5ms"]))
     ended(browser)
     choose(browser, "pace", "30")
     browser.find_element("id", "run").click()

@@ -84,7 +84,7 @@ def test_a_result_is_shown_with_its_summary_and_every_table(
                 if isinstance(value, str):
                     assert cell == value
                 elif value is None:
-                    assert cell == "–"
+                    assert cell == "\N{EN DASH}"
                 else:
                     assert float(cell.replace(",", "")) == pytest.approx(value, rel=1e-5, abs=1e-9)
     fits(browser, 1280)

@@ -1,7 +1,7 @@
 /** The figures: queues, RTTs and rates over time, and the distribution of RTTs. */
 
 import uPlot from "uplot";
-import { colour, h, ofScheme, shown, time } from "./dom.js";
+import { colour, h, ofScheme, shown, time, widthOf } from "./dom.js";
 import { MOST_FLOWS, type Points, type Run } from "./run.js";
 
 export interface Series {
@@ -42,7 +42,7 @@ export class Figure {
     this.#least = Math.max(this.kind.least ?? 0, least, ...marks.map(({ y }) => y * 1.08));
     this.#marks = marks;
     const data = joined(series);
-    const width = this.#plot.clientWidth;
+    const width = widthOf(this.#plot);
     if (width === 0) return;
     const made = `${series.map((one) => one.label + one.colour).join()}|${width}`;
     this.#moment = moment;
@@ -177,8 +177,6 @@ function joined(series: Series[]): uPlot.AlignedData {
 export class Charts {
   readonly #grid = h("div", { class: "grid" });
   #figures: { figure: Figure; show: (runs: Run[], moment: number | null) => void }[] = [];
-  #next = 0;
-  #left = 0;
 
   constructor(private readonly element: HTMLElement) {
     this.element.append(h("h2", { class: "sr" }, "Figures"), this.#grid);
@@ -211,19 +209,14 @@ export class Charts {
     this.#grid.replaceChildren(...this.#figures.map(({ figure }) => figure.element));
   }
 
-  /** Says that there is something new to draw. */
-  changed(): void {
-    this.#left = this.#figures.length;
+  /** The number of figures. */
+  get count(): number {
+    return this.#figures.length;
   }
 
-  /** Draws one of the figures, in turn, so that the page answers meanwhile; returns whether others
-   * are left. */
-  draw(runs: Run[], moment: number | null): boolean {
-    if (this.#left === 0) return false;
-    this.#next = (this.#next + 1) % this.#figures.length;
-    this.#figures[this.#next]?.show(runs, moment);
-    this.#left -= 1;
-    return this.#left > 0;
+  /** Draws the figure of a number. */
+  draw(number: number, runs: Run[], moment: number | null): void {
+    this.#figures[number]?.show(runs, moment);
   }
 }
 

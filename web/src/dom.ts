@@ -37,9 +37,35 @@ export function time(us: number): string {
   return `${shown(us)} us`;
 }
 
-/** A colour of the style, as it is now. */
+const colours = new Map<string, string>();
+
+/** A colour of the style. It is asked for once, since each question makes the browser lay out. */
 export function colour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  let found = colours.get(name);
+  if (found === undefined) {
+    found = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    colours.set(name, found);
+  }
+  return found;
+}
+
+/** Asks for all colours anew: the theme has changed. */
+export function forgetColours(): void {
+  colours.clear();
+}
+
+const widths = new WeakMap<Element, number>();
+const observer = new ResizeObserver((entries) => {
+  for (const { target, contentRect } of entries) widths.set(target, Math.round(contentRect.width));
+});
+
+/** The width of an element, which the browser tells when it changes. */
+export function widthOf(element: HTMLElement): number {
+  const known = widths.get(element);
+  if (known !== undefined) return known;
+  observer.observe(element);
+  widths.set(element, element.clientWidth);
+  return element.clientWidth;
 }
 
 /** The colour of the scheme of a number. */

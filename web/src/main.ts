@@ -1,7 +1,7 @@
 /** The page: which of its parts is shown, the files that are opened, and its colours. */
 
 import { about } from "./desk.js";
-import { by, copy } from "./dom.js";
+import { by, copy, forgetColours } from "./dom.js";
 import * as guides from "./guides.js";
 import * as result from "./result.js";
 import * as simulator from "./simulator.js";
@@ -87,6 +87,7 @@ function theme(): void {
   const isDark = () => (document.documentElement.dataset["theme"] ?? (system.matches ? "dark" : "light")) === "dark";
   const label = () => {
     button.textContent = isDark() ? "Light" : "Dark";
+    forgetColours();
     simulator.coloured();
     guides.coloured();
   };

@@ -1,6 +1,6 @@
 /** The network of a run, drawn: links by their use, queues at the ports that they wait at. */
 
-import { colour, h, ofScheme, shown, time } from "./dom.js";
+import { colour, h, ofScheme, shown, time, widthOf } from "./dom.js";
 import type { Frame, Run } from "./run.js";
 import type { Network } from "./types.js";
 
@@ -65,7 +65,7 @@ export class NetworkView {
   draw(frame: Frame | undefined, most: number): void {
     const { network } = this.run;
     this.#say(frame);
-    const width = this.#canvas.clientWidth;
+    const width = widthOf(this.#canvas);
     if (!this.#drawn || width === 0) return;
     const height = network.hosts.length > 60 ? 240 : 210;
     const scale = Math.min(2, window.devicePixelRatio || 1);
@@ -88,6 +88,8 @@ export class NetworkView {
 
   #links(context: CanvasRenderingContext2D, at: Point[], frame: Frame | undefined, thin: boolean): void {
     const [idle, busy, held] = [colour("--idle"), ofScheme(this.run.number), colour("--held")];
+    const all = new Path2D();
+    const above: (() => void)[] = [];
     this.run.network.links.forEach(([from, to], link) => {
       const [a, b] = [at[from], at[to]];
       if (!a || !b) return;
@@ -95,20 +97,26 @@ export class NetworkView {
       // The two directions of a cable lie side by side.
       const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
       const [x, y] = [(-(b.y - a.y) / length) * 1.6, ((b.x - a.x) / length) * 1.6];
-      const line = (style: string, width: number, alpha: number, dash: number[]) => {
+      const place = (path: Path2D | CanvasRenderingContext2D) => {
+        path.moveTo(a.x + x, a.y + y);
+        path.lineTo(b.x + x, b.y + y);
+      };
+      const line = (style: string, width: number, alpha: number, dash: number[]) => () => {
         context.globalAlpha = alpha;
         context.strokeStyle = style;
         context.lineWidth = width;
         context.setLineDash(dash);
         context.beginPath();
-        context.moveTo(a.x + x, a.y + y);
-        context.lineTo(b.x + x, b.y + y);
+        place(context);
         context.stroke();
       };
-      line(idle, thin ? 0.6 : 1, 0.8, []);
-      if (frame?.held[link]) line(held, thin ? 1.2 : 2.4, 1, [3, 3]);
-      else if (use > 0.005) line(busy, (thin ? 0.6 : 1) + use * (thin ? 1.2 : 2.2), 0.15 + 0.85 * use, []);
+      place(all);
+      if (frame?.held[link]) above.push(line(held, thin ? 1.2 : 2.4, 1, [3, 3]));
+      else if (use > 0.005) above.push(line(busy, (thin ? 0.6 : 1) + use * (thin ? 1.2 : 2.2), 0.15 + 0.85 * use, []));
     });
+    [context.globalAlpha, context.strokeStyle, context.lineWidth] = [0.8, idle, thin ? 0.6 : 1];
+    context.stroke(all);
+    for (const draw of above) draw();
     context.globalAlpha = 1;
     context.setLineDash([]);
   }

@@ -135,7 +135,7 @@ export class Run {
     let carried = 0;
     for (let link = 0; link < links.length; link++) {
       const [, to, rate] = links[link]!;
-      const bytes = (look.links[link]?.[0] ?? 0) - (before?.links[link]?.[0] ?? 0);
+      const bytes = (look.links[2 * link] ?? 0) - (before?.links[2 * link] ?? 0);
       // Bits in a microsecond are Mb/s.
       const gbps = us > 0 ? (bytes * 8) / us / 1e3 : 0;
       use[link] = Math.min(1, gbps / rate);
@@ -143,17 +143,18 @@ export class Run {
     }
     const samples = look.rtt_samples - (before?.rtt_samples ?? 0);
     const sum = look.rtt_sum_ns - (before?.rtt_sum_ns ?? 0);
-    this.flows = look.flows.map(([flow]) => flow);
+    const count = look.flows.length / 3;
+    if (this.flows.length !== count) this.flows = Array.from({ length: count }, (_, place) => look.flows[3 * place] ?? 0);
     const open = look.intervals === before?.intervals;
     const frame: Frame = {
       at_us: look.at_us,
       use,
-      held: Uint8Array.from(look.links, ([, held]) => held),
-      queues: open ? this.frames.at(-1)?.queues ?? new Float32Array() : Float32Array.from(look.queues, ([, max]) => max / 1e3),
-      waiting: open ? this.frames.at(-1)?.waiting ?? 0 : look.queues.reduce((most, [mean]) => Math.max(most, mean), 0) / 1e3,
+      held: Uint8Array.from({ length: links.length }, (_, link) => look.links[2 * link + 1] ?? 0),
+      queues: open ? this.frames.at(-1)?.queues ?? new Float32Array() : Float32Array.from({ length: look.queues.length / 2 }, (_, port) => (look.queues[2 * port + 1] ?? 0) / 1e3),
+      waiting: open ? this.frames.at(-1)?.waiting ?? 0 : look.queues.reduce((most, value, place) => (place % 2 ? most : Math.max(most, value)), 0) / 1e3,
       rtt: samples > 0 ? sum / samples / 1e3 : null,
-      rates: open ? this.frames.at(-1)?.rates ?? new Float32Array() : Float32Array.from(look.flows, ([, delivered], place) =>
-        us > 0 ? ((delivered - (before?.flows[place]?.[1] ?? 0)) * 8) / us / 1e3 : 0,
+      rates: open ? this.frames.at(-1)?.rates ?? new Float32Array() : Float32Array.from({ length: count }, (_, place) =>
+        us > 0 ? (((look.flows[3 * place + 1] ?? 0) - (before?.flows[3 * place + 1] ?? 0)) * 8) / us / 1e3 : 0,
       ),
       carried,
       drops: look.drops,

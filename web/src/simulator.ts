@@ -185,13 +185,18 @@ function start(): void {
   later();
 }
 
+/** The time that one picture may take, so that the page answers meanwhile. */
+const PICTURE_MS = 8;
+
 let drawing = false;
 let changed = false;
+/** Networks and figures take turns: the next one, and how many are left to draw. */
+let [turn, left] = [0, 0];
 
 /** Draws what has changed, with the next pictures. */
 function later(): void {
   changed = true;
-  charts.changed();
+  left = views.length + charts.count;
   again();
 }
 
@@ -214,11 +219,15 @@ function draw(): void {
   const at = looked === null ? last : Math.min(looked, last);
   const frames = runs.map((run) => run.frames[Math.min(at, run.frames.length) - 1]);
   const moment = Math.max(0, ...frames.map((frame) => frame?.at_us ?? 0));
-  if (charts.draw(runs, looked === null ? null : moment)) again();
+  const most = Math.max(1, ...runs.map((run) => run.traces.mostQueue));
+  for (const began = performance.now(); left > 0 && performance.now() - began < PICTURE_MS; left -= 1) {
+    turn = (turn + 1) % (views.length + charts.count);
+    if (turn < views.length) views[turn]?.draw(frames[turn], most);
+    else charts.draw(turn - views.length, runs, looked === null ? null : moment);
+  }
+  if (left > 0) again();
   if (!changed) return;
   changed = false;
-  const most = Math.max(1, ...runs.map((run) => run.traces.mostQueue));
-  views.forEach((view, number) => view.draw(frames[number], most));
   if (last > 0) document.body.dataset["first"] ??= String(Math.round(performance.now()));
   const over = runs.length > 0 && runs.every((run) => run.over);
   by("moment").textContent = opened ? `${time(moment)} of ${time(opened.duration_us)}` : "";

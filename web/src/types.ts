@@ -88,14 +88,17 @@ export interface Opened {
   toml: string;
 }
 
+/** Rows are written one after the other, which is passed on at once where lists of lists are not. */
 export interface Look {
   at_us: number;
   /** The intervals that have ended: the last one ends with the run, and is still open. */
   intervals: number;
   /** Mean and greatest backlog of each switch port in the last interval, in bytes. */
-  queues: [mean: number, max: number][];
-  flows: [flow: number, delivered: number, rate: number][];
-  links: [bytes: number, held: number][];
+  queues: Float64Array;
+  /** Number, bytes delivered, and rate of each lasting flow. */
+  flows: Float64Array;
+  /** Bytes carried by each link, and whether it is paused. */
+  links: Float64Array;
   rtt_samples: number;
   rtt_sum_ns: number;
   drops: number;

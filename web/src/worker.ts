@@ -6,6 +6,8 @@ import type { Bucket, Finished, Look, News, Open, Order } from "./types.js";
 const SLICE_MS = 12;
 /** The time between two pictures. */
 const PICTURE_MS = 33;
+/** The most frames that the page hears of at once. */
+const FRAMES = 20;
 /** The time between two looks at all RTT samples, which are many. */
 const RTTS_MS = 200;
 
@@ -73,6 +75,13 @@ function breathe(milliseconds = 0): Promise<void> {
   });
 }
 
+function look(): Look {
+  const { queues, flows, links, ...rest } = ask({ ask: "look" }) as Omit<Look, "queues" | "flows" | "links"> &
+    Record<"queues" | "flows" | "links", number[][]>;
+  const [flat, of, all] = [queues, flows, links].map((rows) => Float64Array.from(rows.flat()));
+  return { ...rest, queues: flat!, flows: of!, links: all! };
+}
+
 async function run(open: Open, scheme: string, seed: string): Promise<void> {
   ask({ ask: "open", ...open });
   const started = ask({ ask: "start", scheme, seed }) as {
@@ -98,13 +107,13 @@ async function run(open: Open, scheme: string, seed: string): Promise<void> {
       // A call takes half of a slice at most.
       if (!step.reached) events = took > SLICE_MS / 2 ? Math.max(500, events >> 1) : took < SLICE_MS / 4 ? Math.min(events * 2, 1e7) : events;
       if (step.reached) {
-        frames.push(ask({ ask: "look" }) as Look);
+        frames.push(look());
         interval += 1;
       }
       ended = step.ended;
     }
     const now = performance.now();
-    if (frames.length && (ended || now - pictured > PICTURE_MS)) {
+    if (frames.length && (ended || now - pictured > PICTURE_MS || frames.length >= FRAMES)) {
       scope.postMessage({ kind: "frames", frames });
       [frames, pictured] = [[], now];
     }

@@ -26,8 +26,8 @@ def ui(
         page = links.PAGE.read_bytes()
     except OSError:
         raise IncastError(
-            f"the page is not built: there is no {links.PAGE}; build it with `make page` in a checkout, "
-            "which needs Node.js and the compiler's target wasm32-unknown-unknown"
+            f"the page is not built: there is no {links.PAGE}; build it with `make page` in a "
+            "checkout, which needs Node.js and the compiler's target wasm32-unknown-unknown"
         ) from None
     try:
         server = late.serving.PageServer(page, port or 0)

@@ -53,9 +53,9 @@ class Page:
             for plan in planned:
                 here = plan.at is None or not figure.at or plan.at in figure.at
                 # What is drawn of an ideal is computed from a run, and is none itself.
-                if plan.case == case and plan.seed == 1 and here and plan.source and not plan.ideal:
-                    if _fits(plan):
-                        yield plan
+                run = plan.case == case and plan.seed == 1 and plan.source and not plan.ideal
+                if here and run and _fits(plan):
+                    yield plan
 
 
 def page(
