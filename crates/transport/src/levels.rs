@@ -57,10 +57,13 @@ impl Levels {
     /// `acknowledged` is acknowledged.
     pub(crate) fn place(&self, start: u64, acknowledged: u64) -> Place {
         let later = self.messages.partition_point(|message| message.start <= start);
-        let Some(message) = later.checked_sub(1).and_then(|last| self.messages.get(last)) else {
+        // A packet that waited to be sent again may be of a message that is acknowledged, and
+        // forgotten. It counts as the first one that is known.
+        let Some(message) = self.messages.get(later.saturating_sub(1)) else {
             unreachable!("a packet of a message that was not posted")
         };
-        let mut place = Place::new(Bytes::new(start - message.start), message.size);
+        let offset = start.saturating_sub(message.start);
+        let mut place = Place::new(Bytes::new(offset), message.size);
         place.start = Bytes::new(start);
         let arrived = Bytes::new(acknowledged.saturating_sub(message.start));
         place.remaining = message.size.map(|size| size.saturating_sub(arrived));
@@ -94,6 +97,14 @@ mod tests {
             (offset.get(), size.map(Bytes::get))
         };
         assert_eq!((place(1_499), place(1_500)), ((1_499, Some(1_500)), (0, None)));
+    }
+
+    #[test]
+    fn a_packet_of_a_message_that_is_forgotten_stands_at_the_beginning_of_the_next() {
+        let mut levels = Levels::default();
+        levels.post(0, Some(Bytes::new(5_000)), None, 0);
+        levels.post(5_000, Some(Bytes::new(2_000)), None, 5_000);
+        assert_eq!(levels.place(4_000, 5_000).offset, Bytes::ZERO);
     }
 
     #[test]
