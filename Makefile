@@ -143,7 +143,7 @@ bench: setup  ## packet-hops per second, instructions and memory of whole runs, 
 bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair: downloads ns-3, takes two minutes
 	$(BIN)/python bench/ns3/compare.py --into target/ns3
 
-docs: setup $(SITE)  ## the documentation site, in target/docs: the book, figures, interfaces, search, and the page if it is built
+docs: setup $(SITE)  ## the documentation site, in target/docs: the book, figures, interfaces, and the page if it is built
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
 	$(BIN)/python packaging/site/build.py --sphinx $(VENV)/site/bin/sphinx-build --out target/docs
 
