@@ -22,7 +22,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
@@ -97,6 +97,8 @@ type Rejections = Arc<Mutex<VecDeque<(SocketAddr, SecurityError)>>>;
 
 /// The most hosts of [`Rejections`].
 const MOST_REJECTED: usize = 64;
+/// The most time for which a bare socket waits until messages before it have arrived.
+const TOLD: Duration = Duration::from_secs(1);
 
 /// A peer of a host.
 #[derive(Clone, Debug)]
@@ -238,8 +240,12 @@ impl Host {
     /// after `most`.
     pub fn answer_bare(&self, echo: Echo, most: Duration) {
         self.drivers[0].handle.command(Command::Ask(Box::new(move |node| {
-            // What was said before leaves first. An error of the node shows at its next turn.
-            drop(node.turn(None, None));
+            // What was said before arrives first, such as the socket's port: it may wait for its send
+            // time. An error of the node shows at its next turn.
+            let told = Ends::within(TOLD);
+            while node.outgoing_bytes() > 0 && !told.is_over() {
+                drop(node.turn(Some(Instant::now() + Duration::from_millis(1)), None));
+            }
             let ends = Ends::within(most);
             // An error of the bare socket ends it: those who ask it get no answer.
             drop(echo.run(|| !ends.is_over()));

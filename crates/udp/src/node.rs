@@ -255,6 +255,11 @@ impl Node {
         self.peers.open()
     }
 
+    /// The bytes of messages to all peers that wait to be sent or acknowledged.
+    pub(crate) const fn outgoing_bytes(&self) -> u64 {
+        self.outgoing
+    }
+
     /// The number of connections of the transport that are open: four for each peer.
     pub fn transport_connections(&self) -> usize {
         self.endpoint.open_connections()

@@ -186,8 +186,10 @@ class Bench:
             found = {end: quantile(sorted(all_), part) for end, all_ in times.items()}
             there = {end: value for end, value in found.items() if value is not None}
             if len(there) < len(found):
+                missing = ", ".join(end for end in found if end not in there)
                 raise IncastError(
-                    f"no reply or no timestamp came within {self._time_s:g} s; measure longer"
+                    f"{name}: {missing}: no reply or no timestamp came within {self._time_s:g} s; "
+                    "measure longer"
                 )
             self._note(name + suffix, there)
 
