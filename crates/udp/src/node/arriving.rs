@@ -92,7 +92,6 @@ impl Node {
             return self.take_opening(now, from, datagram);
         };
         let id = *id;
-        let bytes = u16::try_from(datagram.len()).unwrap_or(u16::MAX);
         let Ok(content) = link.session.open(datagram) else {
             self.counters.refused += 1;
             return;
@@ -106,24 +105,19 @@ impl Node {
             stamp_ns: stamp.or((!self.has_stamps).then(Clock::stamp)).map(|stamp| stamp.ns),
             time: stamp.and_then(|stamp| self.clock.stamped(stamp)),
         };
-        let asked = match Frames::of(content).only_data() {
-            Some(data) => self.take_data(now, id, &data, arrival, marked).map(|()| None),
+        let is_there = match Frames::of(content).only_data() {
+            Some(data) => self.take_data(now, id, &data, arrival, marked),
             None => self.take_frames(now, id, from, content, arrival, marked),
         };
-        let Some(asked) = asked else { return };
-        // One answer, so that no datagram causes many.
-        if let Some(id_of_probe) = asked {
-            let turnaround = Turnaround::UNKNOWN;
-            let answer = ProbeAnswer { id: id_of_probe, bytes, turnaround };
-            self.send_frame(id, &Frame::ProbeAnswer(answer));
+        if is_there.is_none() {
+            return;
         }
         if has_moved && self.peers.get(id).is_some_and(|peer| peer.address != from) {
             self.ask_address(now, id, from);
         }
     }
 
-    /// Takes in all frames of a datagram. Returns the name of a probe among them; [`None`] if the
-    /// peer is gone.
+    /// Takes in all frames of a datagram. Returns whether the peer is still there.
     fn take_frames(
         &mut self,
         now: Time,
@@ -132,7 +126,7 @@ impl Node {
         content: &[u8],
         arrival: Arrival,
         marked: bool,
-    ) -> Option<Option<u32>> {
+    ) -> Option<()> {
         if Frames::of(content).check().is_err() {
             self.break_off(id);
             return None;
@@ -145,7 +139,15 @@ impl Node {
                 frame => self.take_frame(now, id, frame, arrival, marked)?,
             }
         }
-        Some(asked)
+        // One answer, so that no datagram causes many.
+        if let Some(id_of_probe) = asked {
+            let overhead = self.peers.get(id)?.link.as_ref()?.session.overhead();
+            let bytes = u16::try_from(content.len() + overhead).unwrap_or(u16::MAX);
+            let turnaround = Turnaround::UNKNOWN;
+            let answer = ProbeAnswer { id: id_of_probe, bytes, turnaround };
+            self.send_frame(id, &Frame::ProbeAnswer(answer));
+        }
+        Some(())
     }
 
     /// Takes in a frame. Returns whether the peer is still there.
