@@ -95,19 +95,6 @@ pub(super) const PRESETS: &[Preset] = &[
         values: &[("t_low", "100us"), ("t_high", "100us")],
     },
     Preset {
-        name: "tuned-25g",
-        source: "this project: found by incast tune at 25 Gb/s (docs/how-to/tune-an-algorithm.md)",
-        values: &[
-            ("alpha", "0.466"),
-            ("beta", "0.625"),
-            ("delta", "316Mbps"),
-            ("t_low", "5.27us"),
-            ("t_high", "14.7us"),
-            ("min_rtt", "15.7us"),
-            ("hai_n", "12"),
-        ],
-    },
-    Preset {
         name: "tuned-100g",
         source: "this project: found by incast tune at 100 Gb/s (docs/how-to/tune-an-algorithm.md)",
         values: &[
