@@ -1270,7 +1270,7 @@ class UdpRequest:
 
     @property
     def timeout_s(self) -> float | None:
-        """The seconds that the sender waits, from when the message was sent; None if not bounded."""
+        """The seconds that the sender waits, counted from the sending; None if not bounded."""
 
     def reply(self, body: bytes) -> None:
         """Replies to the call."""

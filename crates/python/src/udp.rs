@@ -301,7 +301,7 @@ impl UdpRequest {
         matches!(self.request, Some(Request::Call(_)))
     }
 
-    /// The seconds that the sender waits, from when the message was sent; None if not bounded.
+    /// The seconds that the sender waits, counted from the sending; None if not bounded.
     #[getter]
     fn timeout_s(&self) -> PyResult<Option<f64>> {
         Ok(self.there()?.patience().map(|time| time.as_secs_f64()))
