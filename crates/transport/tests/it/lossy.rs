@@ -8,7 +8,8 @@ use cases::{case, plain};
 use incast_cc::{Bytes, Rate, Span, Time};
 use incast_transport::{Body, Operation, Recovery, Transport, stream};
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
+
+use crate::common::kept;
 use world::{ANSWER, Case, Host, PAYLOAD, REQUEST, RTO_MAX, RTO_MIN, WRITE, Wire, World};
 
 fn numbered(messages: &[u64]) -> Vec<u64> {
@@ -92,17 +93,10 @@ fn check_both(case: &Case) {
     assert_eq!(fast.sent.len(), slow.sent.len());
 }
 
-/// Failing cases are kept, and tried first from then on.
-fn config() -> ProptestConfig {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/lossy.txt");
-    ProptestConfig {
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
-        ..ProptestConfig::with_cases(400)
-    }
-}
+const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/lossy.txt");
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(kept(FAILURES, 400))]
 
     #[test]
     fn messages_arrive_exactly_once_and_in_order_over_a_lossy_wire(

@@ -9,8 +9,8 @@ use incast_transport::{
     Body, Config, Endpoint, Event, Nic, Operation, Packet, Report, Role, Terms, Transport,
 };
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 
+use crate::common::kept;
 use crate::common::plain::Plain;
 
 const PACKET: Span = Span::from_ns(1_200);
@@ -226,17 +226,10 @@ fn streams_alternate_whatever_the_setting() {
     assert_eq!(order, [0, 1, 0, 1, 0, 1]);
 }
 
-/// Failing cases are kept, and tried first from then on.
-fn proptest_config() -> ProptestConfig {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/nic.txt");
-    ProptestConfig {
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
-        ..ProptestConfig::with_cases(200)
-    }
-}
+const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/nic.txt");
 
 proptest! {
-    #![proptest_config(proptest_config())]
+    #![proptest_config(kept(FAILURES, 200))]
 
     /// No packet of another connection leaves between two of a segment, all that was posted leaves,
     /// and no connection has two segments while another one waits.

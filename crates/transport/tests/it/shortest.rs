@@ -9,8 +9,8 @@ use incast_transport::{
     Body, Config, Endpoint, Nic, Operation, Packet, Report, Role, Terms, Transport, message,
 };
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 
+use crate::common::kept;
 use crate::common::plain::{Plain, window};
 
 const PACKET: u64 = 1_460;
@@ -184,17 +184,10 @@ struct Modelled {
     acknowledged: u64,
 }
 
-/// Failing cases are kept, and tried first from then on.
-fn proptest_config() -> ProptestConfig {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/shortest.txt");
-    ProptestConfig {
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
-        ..ProptestConfig::with_cases(200)
-    }
-}
+const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/shortest.txt");
 
 proptest! {
-    #![proptest_config(proptest_config())]
+    #![proptest_config(kept(FAILURES, 200))]
 
     /// Each packet is of the highest class that has any, and there of a stream with the least left;
     /// the NIC rests only when all is sent.
