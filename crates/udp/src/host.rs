@@ -240,8 +240,8 @@ impl Host {
     /// after `most`.
     pub fn answer_bare(&self, echo: Echo, most: Duration) {
         self.drivers[0].handle.command(Command::Ask(Box::new(move |node| {
-            // What was said before arrives first, such as the socket's port: it may wait for its send
-            // time. An error of the node shows at its next turn.
+            // What was said before arrives first, such as the socket's port: it may wait for its
+            // send time. An error of the node shows at its next turn.
             let told = Ends::within(TOLD);
             while node.outgoing_bytes() > 0 && !told.is_over() {
                 drop(node.turn(Some(Instant::now() + Duration::from_millis(1)), None));
@@ -288,7 +288,7 @@ impl Peer {
     pub fn call_with(&self, body: impl Into<Bytes>, terms: impl Into<Terms>) -> Pending<Bytes> {
         let terms = terms.into();
         let number = self.driver.number();
-        let (done, pending) = Pending::cancelled(Arc::clone(&self.driver), number, true);
+        let (done, pending) = Pending::of_sent(Arc::clone(&self.driver), number, true);
         let (peer, body, done) = (self.id, body.into(), Box::new(done));
         self.driver.command(Command::Call { peer, number, body, terms, done });
         pending
@@ -305,7 +305,7 @@ impl Peer {
     pub fn note_with(&self, body: impl Into<Bytes>, terms: impl Into<Terms>) -> Pending<()> {
         let terms = terms.into();
         let number = self.driver.number();
-        let (done, pending) = Pending::cancelled(Arc::clone(&self.driver), number, false);
+        let (done, pending) = Pending::of_sent(Arc::clone(&self.driver), number, false);
         let (peer, body, done) = (self.id, body.into(), Box::new(done));
         self.driver.command(Command::Note { peer, number, body, terms, done });
         pending

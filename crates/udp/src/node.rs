@@ -107,11 +107,13 @@ pub struct Node {
     answering: Vec<u32>,
     /// Room for the payload of a packet with the head of a message.
     scratch: Box<[u8]>,
+    /// Memory of long messages that were delivered.
     shelf: Shelf,
     /// The sends that the kernel has refused: the receiver, the length of the datagrams, and
     /// whether that may be too long.
     refused: Vec<(SocketAddr, usize, bool)>,
     departures: Departures,
+    /// The times that the kernel takes to send answers.
     handing: Handing,
     /// The send time that is waited for.
     awaited: Awaited,

@@ -19,8 +19,8 @@ pub struct Pending<T> {
     result: oneshot::Receiver<Result<T, Failure>>,
     /// The call or note that may be cancelled.
     sent: Option<(Arc<Handle>, u64)>,
-    /// Whether it is cancelled if nobody waits for its result.
-    is_call: bool,
+    /// Whether dropping this cancels it.
+    cancels: bool,
 }
 
 impl<T> Pending<T> {
@@ -30,28 +30,28 @@ impl<T> Pending<T> {
         T: Send,
     {
         let (done, result) = oneshot::channel();
-        (move |result| drop(done.send(result)), Self { result, sent: None, is_call: false })
+        (move |result| drop(done.send(result)), Self { result, sent: None, cancels: false })
     }
 
-    /// The result of a call or a note, by the name that it is cancelled by; a call also if nobody
-    /// waits for it.
-    pub(super) fn cancelled(
+    /// The result of a call or a note, which is cancelled by its number: where `cancels`, as soon as
+    /// nobody waits for it.
+    pub(super) fn of_sent(
         driver: Arc<Handle>,
         number: u64,
-        is_call: bool,
+        cancels: bool,
     ) -> (impl FnOnce(Result<T, Failure>) + Send, Self)
     where
         T: Send,
     {
         let (done, mut pending) = Self::new();
-        (pending.sent, pending.is_call) = (Some((driver, number)), is_call);
+        (pending.sent, pending.cancels) = (Some((driver, number)), cancels);
         (done, pending)
     }
 
     /// Stops waiting. A call or a note ends, and what has not left of it never will; of a call that
     /// has, the peer hears that nobody waits for the reply.
     pub fn cancel(mut self) {
-        self.is_call = true;
+        self.cancels = true;
     }
 
     /// Waits for the result.
@@ -89,7 +89,7 @@ impl<T> Future for Pending<T> {
 
 impl<T> Drop for Pending<T> {
     fn drop(&mut self) {
-        if let Some((driver, number)) = self.sent.take().filter(|_| self.is_call) {
+        if let Some((driver, number)) = self.sent.take().filter(|_| self.cancels) {
             driver.cancel(number);
         }
     }

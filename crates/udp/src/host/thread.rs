@@ -190,6 +190,21 @@ struct Waits<T> {
     done: Done<T>,
 }
 
+impl<T> Waits<T> {
+    /// Tells the one of `all` who waits for the end of a call or a note, if there is one.
+    fn end(
+        all: &mut HashMap<CallId, Self>,
+        numbers: &mut HashMap<u64, CallId>,
+        call: CallId,
+        result: impl FnOnce(Option<Duration>) -> Result<T, Failure>,
+    ) {
+        if let Some(Self { number, patience, done }) = all.remove(&call) {
+            numbers.remove(&number);
+            done(result(patience));
+        }
+    }
+}
+
 /// A node with those who wait for its events.
 struct Run {
     node: Node,
@@ -316,14 +331,15 @@ impl Run {
                 self.end(call, |_| Err(Failure::RefusedByPeer(reason)));
             }
             Event::TimedOut { call, reach } => {
-                let failure = |after: fn(Duration) -> Failure| match reach {
-                    Reach::Peer => after,
-                    Reach::Nobody => Failure::Unsent,
+                let late = |time: Option<Duration>, may_have_arrived: fn(Duration) -> Failure| {
+                    let failure = match reach {
+                        Reach::Peer => may_have_arrived,
+                        Reach::Nobody => Failure::Unsent,
+                    };
+                    failure(time.unwrap_or_default())
                 };
-                self.end(call, |time| Err(failure(Failure::TimedOut)(time.unwrap_or_default())));
-                self.end_note(call, |time| {
-                    Err(failure(Failure::Undelivered)(time.unwrap_or_default()))
-                });
+                self.end(call, |time| Err(late(time, Failure::TimedOut)));
+                self.end_note(call, |time| Err(late(time, Failure::Undelivered)));
             }
             Event::Delivered { note } => self.end_note(note, |_| Ok(())),
             Event::Failed { call, why } => {
@@ -352,10 +368,7 @@ impl Run {
         call: CallId,
         result: impl FnOnce(Option<Duration>) -> Result<Bytes, Failure>,
     ) {
-        if let Some(Waits { number, patience, done }) = self.calls.remove(&call) {
-            self.numbers.remove(&number);
-            done(result(patience));
-        }
+        Waits::end(&mut self.calls, &mut self.numbers, call, result);
     }
 
     fn end_note(
@@ -363,10 +376,7 @@ impl Run {
         note: CallId,
         result: impl FnOnce(Option<Duration>) -> Result<(), Failure>,
     ) {
-        if let Some(Waits { number, patience, done }) = self.notes.remove(&note) {
-            self.numbers.remove(&number);
-            done(result(patience));
-        }
+        Waits::end(&mut self.notes, &mut self.numbers, note, result);
     }
 
     fn peer(&self, id: PeerId) -> Option<Peer> {

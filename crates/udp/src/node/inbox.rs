@@ -44,8 +44,8 @@ enum Arriving {
 struct Partial {
     /// The length of the message.
     length: usize,
-    /// The bytes from its start to the end of the last piece. The memory is there from the first
-    /// piece on. Pieces that come in order are appended, so nothing is cleared before it is written.
+    /// The bytes up to the end of the last piece. The memory is there from the first piece on. Pieces
+    /// that come in order are appended, so nothing is cleared before it is written.
     bytes: BytesMut,
 }
 
