@@ -16,10 +16,10 @@ import book
 import gallery
 import links
 import rustdoc
+from incast.base.links import PAGE
 
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / "target/site"
-PAGE = ROOT / "python/incast/page/index.html"
 RUST = "api/rust"
 PYTHON = "api/python"
 SELF = "packaging/site/build.py"
