@@ -92,7 +92,7 @@ impl Settings for Rcp {
 #[derive(Clone, Copy, Debug)]
 pub struct RcpLaw {
     settings: Rcp,
-    /// What has arrived since the last update, and what waits.
+    /// The arrivals since the last update, and the queue.
     load: PortLoad,
     /// R: the fair rate.
     rate: f64,

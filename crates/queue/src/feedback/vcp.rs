@@ -84,7 +84,7 @@ impl Settings for Vcp {
 #[derive(Clone, Copy, Debug)]
 pub struct VcpLaw {
     settings: Vcp,
-    /// What has arrived in this interval, and what waits.
+    /// The arrivals of this interval, and the queue.
     load: PortLoad,
     /// The code of the last interval.
     code: Load,

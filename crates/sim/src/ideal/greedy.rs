@@ -79,9 +79,9 @@ impl Active {
 /// The messages under way.
 struct Schedule<'a> {
     fabric: &'a Fabric,
-    /// Those that are sent, with their rates in bytes per picosecond, and new ones without.
+    /// Messages that are sent, with their rates in bytes per picosecond, and new ones without.
     sent: Vec<(Active, f64)>,
-    /// Those that wait, in their order.
+    /// Messages that wait, in their order.
     waiting: Vec<Active>,
     /// The rate of each link that is not given away.
     left: Vec<f64>,

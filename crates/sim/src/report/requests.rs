@@ -30,13 +30,12 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Its traffic, client and time, by which its messages know it.
+    /// The traffic, the client and the time, by which messages know their request.
     pub(super) const fn key(&self) -> (u16, u32, Time) {
         (self.traffic, self.client, self.posted)
     }
 
-    /// Whether it is one whose messages are all posted when it is asked for, and these are
-    /// `messages`.
+    /// Whether all messages of the request are posted when it is asked for, and are `messages`.
     pub(super) fn is_posted_at_once(&self, messages: u32) -> bool {
         ["read", "write", "incast"].contains(&self.kind) && self.fan_out == messages
     }
