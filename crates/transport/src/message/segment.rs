@@ -102,6 +102,12 @@ impl Segment {
         self.sent.of(bytes as u64)
     }
 
+    /// Whether some of it is in flight that was sent before data that ends at `end` in transmission
+    /// order.
+    pub(super) fn is_overtaken(&self, end: Bytes) -> bool {
+        self.fate == Fate::Out && self.flying > 0 && self.sent.end < end
+    }
+
     /// Whether all of it counts as lost, without a report of the receiver.
     pub(super) const fn is_given_up(&self) -> bool {
         matches!(self.fate, Fate::Queued) && self.flying == 0 && self.missing.is_empty()

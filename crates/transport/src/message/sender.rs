@@ -403,8 +403,13 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The segment of a packet, unless it is forgotten.
     fn segment_of(&self, sequence: u64) -> Option<usize> {
-        let after = self.segments.partition_point(|segment| segment.first <= sequence);
-        let place = after.checked_sub(1)?;
+        // Packets that leave are of the last segment, as a rule.
+        let last = self.segments.len().checked_sub(1)?;
+        let place = if self.segments[last].first <= sequence {
+            last
+        } else {
+            self.segments.partition_point(|segment| segment.first <= sequence).checked_sub(1)?
+        };
         let segment = &self.segments[place];
         (sequence - segment.first < u64::from(segment.count)).then_some(place)
     }

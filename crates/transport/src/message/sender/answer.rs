@@ -49,7 +49,7 @@ impl<C: CongestionControl> Sender<C> {
                 }
             }
         } else if ack.attempt == self.segments[place].attempt {
-            self.doubt(now, self.overtaken_by(place), config);
+            self.doubt_overtaken(now, place, config);
         }
         let answer = Answer { ce_bytes: ack.ce_bytes, sample, window_limited, report };
         self.complete(now, place, &answer);
@@ -233,14 +233,6 @@ impl<C: CongestionControl> Sender<C> {
         }
         let queued = self.segments.iter().filter(|segment| segment.fate == Fate::Queued);
         self.resend = queued.map(|segment| segment.first).collect();
-    }
-
-    /// The reason to take segments for lost that were sent before one that is acknowledged.
-    fn overtaken_by(&self, acknowledged: usize) -> Doubt {
-        let segment = &self.segments[acknowledged];
-        // Of first attempts, later segments were sent later.
-        let before = if segment.attempt == 0 { segment.first } else { u64::MAX };
-        Doubt::Overtaken { end: segment.sent.end, before }
     }
 
     /// Declares `bytes` of a segment lost: its missing packets will be sent again, or a probe.

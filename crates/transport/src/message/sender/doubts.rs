@@ -48,6 +48,19 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    /// Doubts the segments that were sent before one that is acknowledged, if there are any: as a
+    /// rule all of them were acknowledged before, and no timer is needed.
+    pub(super) fn doubt_overtaken(&mut self, now: Time, acknowledged: usize, config: &Config) {
+        let segment = &self.segments[acknowledged];
+        // Of first attempts, later segments were sent later.
+        let before = if segment.attempt == 0 { segment.first } else { u64::MAX };
+        let end = segment.sent.end;
+        let mut others = self.segments.iter().take_while(|other| other.first < before);
+        if others.any(|other| other.is_overtaken(end)) {
+            self.doubt(now, Doubt::Overtaken { end, before }, config);
+        }
+    }
+
     /// Acts on the reasons whose time has come. What has arrived in the meantime is acknowledged,
     /// and no longer in doubt.
     pub(super) fn end_doubts(&mut self, now: Time, config: &Config) {
@@ -74,8 +87,7 @@ impl<C: CongestionControl> Sender<C> {
             if segment.first >= before {
                 break;
             }
-            let overtaken = segment.fate == Fate::Out && segment.sent.end < end;
-            if overtaken && segment.flying > 0 {
+            if segment.is_overtaken(end) {
                 self.declare_lost(now, place, segment.flying, LossCause::Detected);
             }
         }
