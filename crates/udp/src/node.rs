@@ -18,6 +18,7 @@ mod group;
 mod handing;
 mod inbox;
 mod lateness;
+mod linger;
 mod names;
 mod opening;
 mod outbox;
@@ -25,6 +26,7 @@ mod path;
 mod peers;
 mod rest;
 mod run;
+mod sampling;
 mod search;
 mod sending;
 mod shelf;
@@ -46,6 +48,7 @@ use self::departures::Departures;
 use self::handing::Handing;
 use self::inbox::BOOKS_BYTES;
 use self::lateness::Awaited;
+use self::linger::Linger;
 use self::peers::Peers;
 use self::sending::{BATCH_BYTES, MOST_SENDS};
 use self::shelf::Shelf;
@@ -118,6 +121,7 @@ pub struct Node {
     /// The send time that is waited for.
     awaited: Awaited,
     lateness: Lateness,
+    linger: Linger,
     /// The time of the next look at silent peers.
     look_at: Time,
     /// Whether datagrams of data ask switches for marks.
@@ -184,6 +188,7 @@ impl Node {
             handing: Handing::default(),
             awaited: Awaited::default(),
             lateness: Lateness::default(),
+            linger: Linger::default(),
             look_at: Time::ZERO,
             marks: needs.contains(&Need::Ecn),
             has_stamps: features.send_stamps && features.receive_stamps,
@@ -349,7 +354,7 @@ impl Node {
                 return Ok(());
             }
             rounds += 1;
-            let is_over = deadline.is_none_or(|deadline| Instant::now() >= deadline);
+            let is_over = deadline.is_none_or(|deadline| self.clock.instant(now) >= deadline);
             if is_over && (rounds >= MOST_ROUNDS || !goes_on) {
                 return Ok(());
             }

@@ -13,10 +13,11 @@ use crate::socket::Class;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// Sleeps until something comes, and wakes this long before a send time, to spin until then.
-    /// Longer times cost CPU and make pacing more exact; at zero a send is late by the time in
-    /// which the machine wakes up, tens of microseconds.
+    /// Where the last wait for datagrams was as short, a node looks for so long before it sleeps.
+    /// Longer times cost CPU and make pacing more exact and calls shorter; at zero a send or a
+    /// reply is late by the time in which the machine wakes up, tens of microseconds.
     Sleep {
-        /// The time of spinning before each send time.
+        /// The time of spinning before each send time, and before a sleep.
         spin: Duration,
     },
     /// Never sleeps: a CPU of its own, for the shortest delays.

@@ -9,12 +9,13 @@ use incast_transport::{Body, Clock as RttClock, Event as Told, Packet, Report};
 use super::departures::Arrival;
 use super::inbox::{Arrived, BOOKS_BYTES, Piece, Untaken};
 use super::names::PeerId;
-use super::peers::{LANES, Owner, Peer};
+use super::peers::{LANES, Owner, Peer, SHORT};
 use super::stamping::Stamping;
 use super::{Event, Gone, Incoming, Node, Sampled};
 use crate::clock::Clock;
 use crate::message::{HEAD_BYTES, Head, Kind as Message};
 use crate::node::CallId;
+use crate::options::Waiting;
 use crate::socket::{Ecn, Stamp};
 use crate::wire::{Close, Data, Frame, Frames, Header, Kind, ProbeAnswer, Turnaround};
 
@@ -39,6 +40,7 @@ impl Node {
         // The stamps of data come before the ACKs that answer it.
         self.read_stamps()?;
         let now = self.clock.now();
+        self.linger.came();
         self.awaited.look(now, self.endpoint.next_send_time());
         for received in arrivals.iter_mut() {
             let (from, marked) = (received.from, received.ecn == Ecn::Ce);
@@ -238,6 +240,9 @@ impl Node {
             self.break_off(id);
             return None;
         };
+        if let (SHORT, Waiting::Sleep { spin }) = (data.connection as usize, self.options.waiting) {
+            self.linger.came_short(arrival.time.unwrap_or(now), spin);
+        }
         let connection = lane.receives;
         let next = self.endpoint.awaits(connection)?;
         let &Data { message, length, offset, given_up, payload, .. } = data;

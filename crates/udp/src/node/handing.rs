@@ -8,36 +8,40 @@ use crate::socket::Stamp;
 
 /// The number of times whose least counts.
 const KEPT: usize = 16;
-/// The number of sends of answers alone of which one gets a stamp: reading it costs a system call.
-const OF: u32 = 8;
+/// The number of sends with answers of which one gets a stamp for them, once enough times are known:
+/// the kernel tells it by a message of its own.
+const OF: u32 = 32;
 
 /// The last times from the clock to the stamp, in nanoseconds.
 #[derive(Debug)]
 pub(super) struct Handing {
     last: [u64; KEPT],
     next: usize,
-    /// The number of sends of answers alone.
+    /// The number of sends that asked for no stamp of their own.
     sends: u32,
+    /// The number of times that are still to be learnt.
+    lacking: usize,
 }
 
 impl Default for Handing {
     fn default() -> Self {
         // Before there are as many as are kept, nothing is known.
-        Self { last: [0; KEPT], next: 0, sends: 0 }
+        Self { last: [0; KEPT], next: 0, sends: 0, lacking: KEPT }
     }
 }
 
 impl Handing {
-    /// Whether a send of answers alone is to be stamped.
+    /// Whether a send with answers is to be stamped that has no other reason for it.
     pub(super) const fn asks(&mut self) -> bool {
         self.sends = self.sends.wrapping_add(1);
-        self.sends.is_multiple_of(OF)
+        self.lacking > 0 || self.sends.is_multiple_of(OF)
     }
 
     /// Takes note of a send that left at a stamp, and for which the clock was read.
     pub(super) fn left(&mut self, read: Stamp, left: Stamp) {
         self.last[self.next] = left.ns.saturating_sub(read.ns);
         self.next = (self.next + 1) % KEPT;
+        self.lacking = self.lacking.saturating_sub(1);
     }
 
     /// The time of the departure of what is made now, as far as it is certain.
@@ -70,7 +74,9 @@ mod tests {
         // A clock that is set back.
         handing.left(read, Stamp { ns: 7 });
         assert_eq!(handing.departure(read), read);
-        assert_eq!((0..80).filter(|_| handing.asks()).count(), 10);
+        assert_eq!((0..80).filter(|_| handing.asks()).count(), 2);
+        let mut handing = Handing::default();
+        assert_eq!((0..80).filter(|_| handing.asks()).count(), 80, "nothing is known");
     }
 
     /// The median RTT that a client takes of short calls, in nanoseconds. The server forgets the

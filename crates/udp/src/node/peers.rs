@@ -12,6 +12,7 @@ use super::greeting::Greeting;
 use super::inbox::Inbox;
 use super::names::PeerId;
 use super::outbox::Outbox;
+use super::sampling::Sampling;
 use super::search::{Moving, Search};
 use super::stamping::{ANSWERS, Stamping};
 use crate::security::{PeerKey, Session};
@@ -79,6 +80,7 @@ pub(super) struct Lane {
     pub(super) receives: u32,
     pub(super) outbox: Outbox,
     pub(super) inbox: Inbox,
+    pub(super) sampling: Sampling,
 }
 
 /// The way to a peer whose connection is open: all that it takes to write a datagram.

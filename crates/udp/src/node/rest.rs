@@ -28,13 +28,18 @@ impl Node {
             // The kernel's buffer is full: it takes more when the device has sent.
             at = at.min(Instant::now() + FULL);
         }
-        let mut wake = at;
-        let Some(timer) = self.endpoint.next_timer(now) else { return Due { at, wake } };
-        let timer = self.clock.instant(timer);
-        if let Waiting::Sleep { spin } = self.options.waiting {
-            wake = wake.min(timer.checked_sub(spin).unwrap_or(timer));
+        if let Some(timer) = self.endpoint.next_timer(now) {
+            at = at.min(self.clock.instant(timer));
         }
-        at = at.min(timer);
+        let mut wake = at;
+        // Only sends have to be on time.
+        let next = self.endpoint.next_send_time();
+        if let Waiting::Sleep { spin } = self.options.waiting
+            && next < Time::MAX
+        {
+            let next = self.clock.instant(next);
+            wake = wake.min(next.checked_sub(spin).unwrap_or(next));
+        }
         Due { at, wake }
     }
 
@@ -45,7 +50,8 @@ impl Node {
         deadline: Instant,
         wake: Option<&Wake>,
     ) -> io::Result<()> {
-        if self.options.waiting == Waiting::Spin {
+        let Waiting::Sleep { spin } = self.options.waiting else { return Ok(()) };
+        if self.linger.goes_on(now, spin) {
             return Ok(());
         }
         let until = deadline.min(self.due(now).wake);

@@ -33,8 +33,10 @@ pub(super) struct Run {
     filled: usize,
     /// The bursts that begin.
     begun: Begun,
-    /// The burst of the last packet.
+    /// The burst of the last packet that is to be stamped.
     last: Option<Burst>,
+    /// Whether there is payload among the frames.
+    has_data: bool,
 }
 
 impl Run {
@@ -42,7 +44,8 @@ impl Run {
     pub(super) fn new(slot: u32, urgent: bool) -> Self {
         let begun = Begun::default();
         let filled = HEADER_BYTES;
-        Self { slot, urgent, sealed: 0, count: 0, each: 0, filled, begun, last: None }
+        let (last, has_data) = (None, false);
+        Self { slot, urgent, sealed: 0, count: 0, each: 0, filled, begun, last, has_data }
     }
 
     /// A send of one datagram, with no answers.
@@ -65,8 +68,8 @@ impl Run {
         self.slot == slot && self.urgent == urgent
     }
 
-    /// Adds a frame: a packet of a burst, or anything else. A datagram that has no room for it is
-    /// sealed, and a send without room for another datagram ends.
+    /// Adds a frame: a packet of a burst that is to be stamped, or anything else. A datagram that
+    /// has no room for it is sealed, and a send without room for another datagram ends.
     pub(super) fn add(
         &mut self,
         link: &mut Link,
@@ -89,6 +92,7 @@ impl Run {
             Ok(bytes) if self.filled + needs <= self.most(link) => self.filled += bytes,
             failed => debug_assert!(false, "{frame:?} does not fit: {failed:?}"),
         }
+        self.has_data |= matches!(frame, Frame::Data(_));
         if let Some(begins) = burst
             && self.last != burst
         {
@@ -172,7 +176,7 @@ impl Run {
         }
         let Exit { out, departures, options, marks } = exit;
         let class = if self.urgent { options.urgent_class } else { options.data_class };
-        let ecn = if *marks && self.begun.any() { Ecn::Ect0 } else { Ecn::NotEct };
+        let ecn = if *marks && self.has_data { Ecn::Ect0 } else { Ecn::NotEct };
         let is_stamped = self.begun.any() || self.begun.read.is_some();
         let stamp = is_stamped.then(|| departures.leave(self.begun));
         let segment = u16::try_from(self.each).ok().filter(|_| self.count > 1);

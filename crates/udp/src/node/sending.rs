@@ -7,15 +7,16 @@
 use std::io;
 use std::net::SocketAddr;
 
-use incast_cc::Time;
+use incast_cc::{Span, Time};
 use incast_transport::DueBy;
 use incast_transport::{Body, Outgoing, message};
 
 use super::answers::{Answer, frame_of};
 use super::departures::{Arrival, Burst};
 use super::names::PeerId;
-use super::peers::{LANES, LONG, Owner, Peer};
+use super::peers::{LANES, LONG, Lane, Owner, Peer};
 use super::run::{Exit, Run};
+use super::stamping::Stamping;
 use super::{IP_UDP_BYTES, Node, overhead};
 use crate::clock::Clock;
 use crate::socket::{MAX_SEND_BYTES, SendBatch, Transmit};
@@ -29,6 +30,8 @@ pub(super) const MOST_SENDS: usize = 64;
 pub(super) const BATCH_BYTES: usize = 1 << 20;
 /// The class of long messages in the transport, as a mask.
 const LONG_CLASS: u8 = 1 << LONG;
+/// The time within which a send counts as due soon: that of a round without data, and more.
+const SOON: Span = Span::from_us(20);
 /// The bytes of long messages that leave before answers get their turn.
 const LONG_BYTES: usize = 256 << 10;
 
@@ -64,7 +67,10 @@ impl Node {
     fn flush(&mut self) -> io::Result<bool> {
         while !self.out.is_empty() {
             match self.socket.send(&mut self.out) {
-                Ok(_) => return Ok(self.out.is_empty()),
+                Ok(_) => {
+                    self.linger.sent();
+                    return Ok(self.out.is_empty());
+                }
                 // The send is taken out of the batch; its data counts as lost.
                 Err(error) if is_of_the_path(&error) => {
                     self.counters.unsent += 1;
@@ -92,12 +98,14 @@ impl Node {
                 break true;
             }
             if let Some(out) = self.endpoint.poll_data(now, classes) {
-                self.add_data(&mut run, &out);
+                self.add_data(now, &mut run, &out);
                 continue;
             }
-            // Short messages leave one after the other, each some nanoseconds after the last.
-            now = self.clock.now();
-            if self.endpoint.next_timer(now).is_none_or(|at| at > now) {
+            // Short messages leave one after the other, each some nanoseconds after the last. The
+            // clock is not read where nothing is due so soon.
+            let next = self.endpoint.next_timer(now).filter(|&at| at <= now + SOON);
+            now = if next.is_some() { self.clock.now() } else { now };
+            if next.is_none_or(|at| at > now) {
                 break false;
             }
             self.awaited.look(now, self.endpoint.next_send_time());
@@ -136,17 +144,17 @@ impl Node {
     }
 
     /// Adds a packet of data to a run.
-    fn add_data(&mut self, run: &mut Option<Run>, out: &Outgoing) {
+    fn add_data(&mut self, now: Time, run: &mut Option<Run>, out: &Outgoing) {
         let Some(Owner { slot, lane }) = self.peers.owner(out.connection) else { return };
         let packet = out.form.packet(0);
         let Body::Data(data) = packet.body else { return };
         let Some(at) = self.endpoint.payload_at(out.connection, data.sequence) else { return };
         let lane = usize::from(lane) % LANES;
         self.turn_to(run, slot, lane != LONG);
-        let Self { peers, out: batch, departures, options, marks, scratch, .. } = self;
+        let Self { peers, out: batch, departures, options, marks, scratch, awaited, .. } = self;
         let (Some(run), Some(peer)) = (run, peers.at_mut(slot)) else { return };
-        let Peer { lanes, link: Some(link), .. } = peer else { return };
-        let outbox = &mut lanes[lane].outbox;
+        let Peer { lanes, link: Some(link), stamping, .. } = peer else { return };
+        let Lane { outbox, sampling, .. } = &mut lanes[lane];
         let Some((place, payload)) = outbox.read(at, data.payload as usize, scratch) else {
             return;
         };
@@ -162,10 +170,16 @@ impl Node {
         });
         let (connection, attempt) = (out.connection, data.attempt);
         let burst = Burst { connection, sequence: data.segment(), attempt };
+        let due = awaited.take();
+        // What is short, new and not paced is one of many.
+        let thins = lane != LONG && attempt == 0 && due.is_none() && *stamping == Stamping::There;
+        let bytes = u64::from(data.payload) * u64::from(data.count);
+        let is_stamped = !thins || data.index == 0 && sampling.asks(now, bytes);
+        let burst = Some(burst).filter(|_| is_stamped);
         self.counters.data_bytes += u64::from(data.payload) + overhead() + u64::from(IP_UDP_BYTES);
         let mut exit = Exit { out: batch, departures, options, marks: *marks };
-        run.add(link, &mut exit, &frame, Some(burst));
-        if let Some(due) = self.awaited.take() {
+        run.add(link, &mut exit, &frame, burst);
+        if let Some(due) = due {
             run.is_due(due);
         }
     }
