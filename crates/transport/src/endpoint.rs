@@ -365,6 +365,11 @@ impl<C: CongestionControl> Endpoint<C> {
         (next < Time::MAX).then_some(next)
     }
 
+    /// The configuration.
+    pub(crate) const fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// The earliest send time of all connections that wait for one; [`Time::MAX`] if none does.
     pub fn next_send_time(&self) -> Time {
         self.pacing.next_release()

@@ -48,7 +48,7 @@ mod sender;
 
 pub use crate::packet::message::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
 pub use receiver::Receiver;
-pub use sender::{MAX_PACKETS_AHEAD, Sender};
+pub use sender::{MAX_PACKETS_AHEAD, OutgoingBurst, Sender};
 
 use incast_cc::Bytes;
 

@@ -42,6 +42,7 @@ use self::lines::Lines;
 use crate::config::Config;
 use crate::connection::{Event, Operation, Purpose, Role, Terms};
 use crate::endpoint::{Endpoint, News, Outgoing};
+use crate::message::OutgoingBurst;
 use crate::packet::{Body, Packet};
 use crate::rate::{Clock, Report};
 use crate::signal::Signal;
@@ -201,6 +202,27 @@ impl RecordedEndpoint {
         line.maybe_time(self.endpoint.next_timer(now));
         recorder.lines.finish();
         out
+    }
+
+    /// The packets of a segment that may leave now ([`Endpoint::poll_burst`]); while they are
+    /// recorded, one at a time.
+    #[inline]
+    pub fn poll_burst(&mut self, now: Time, classes: u8) -> Option<OutgoingBurst> {
+        if self.recorder.is_none() {
+            self.endpoint.poll_burst(now, classes)
+        } else {
+            self.poll_alone(now, classes)
+        }
+    }
+
+    #[cold]
+    fn poll_alone(&mut self, now: Time, classes: u8) -> Option<OutgoingBurst> {
+        let out = self.poll_data(now, classes)?;
+        let Packet { connection: peer, sent_ns, body } = out.form.packet(0);
+        let Body::Data(data) = body else { return None };
+        let place = self.endpoint.payload_at(out.connection, data.sequence)?;
+        let ends = (out.connection, peer, sent_ns);
+        Some(OutgoingBurst::alone(ends, place, &data, self.endpoint.config()))
     }
 
     /// The next answer that may leave now ([`Endpoint::poll_reply`]).

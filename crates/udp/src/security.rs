@@ -21,7 +21,7 @@
 //! The header is authenticated. A packet number is taken once, and no later than [`WINDOW`] numbers
 //! behind the newest.
 //!
-//! With [`Security::Plain`], the handshake and all datagrams carry a CRC-32, which finds damage:
+//! With [`Security::Plain`], the handshake and all datagrams carry a checksum, which finds damage:
 //! links between virtual machines often leave UDP's checksum out. It keeps out nobody who forges.
 //!
 //! ```text
@@ -71,6 +71,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod checksum;
 mod cipher;
 mod cookie;
 mod error;

@@ -17,6 +17,8 @@ use damage::{damage, fuzz};
 use incast_cc::Time;
 use incast_udp::security::{Answer, Handshake, Listener, Opened, SecurityError, Step};
 use incast_udp::wire::{Frames, HEADER_BYTES, Header, Kind, Mode, Opening, Refusal, VERSION};
+use std::hash::Hasher;
+use twox_hash::XxHash3_64;
 
 /// A listener and datagrams for it and for two of its clients.
 struct Target {
@@ -121,7 +123,7 @@ impl Target {
 /// one.
 fn write_checksum(datagram: &mut [u8]) -> bool {
     let Ok((header, _)) = Header::decode(datagram) else { return false };
-    let mut sum = crc32fast::Hasher::new();
+    let mut sum = XxHash3_64::new();
     let (start, id) = match header.kind {
         Kind::Hello => (HEADER_BYTES + 49, HEADER_BYTES),
         Kind::Welcome => (HEADER_BYTES, 4),
@@ -132,12 +134,12 @@ fn write_checksum(datagram: &mut [u8]) -> bool {
         return false;
     };
     if header.kind != Kind::Sealed {
-        sum.update(b"incast udp ");
-        sum.update(&[VERSION]);
-        sum.update(&datagram[id..id + 8]);
+        sum.write(b"incast udp ");
+        sum.write(&[VERSION]);
+        sum.write(&datagram[id..id + 8]);
     }
-    sum.update(&datagram[start..end]);
-    datagram[end..].copy_from_slice(&sum.finalize().to_be_bytes());
+    sum.write(&datagram[start..end]);
+    datagram[end..].copy_from_slice(&sum.finish().to_be_bytes()[4..]);
     true
 }
 

@@ -235,7 +235,7 @@ fn headers_tell_their_faults() {
     let error = Header::decode(&bytes).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the peer speaks version 3, this end version 2; update the older one"
+        "the peer speaks version 4, this end version 3; update the older one"
     );
     (bytes[0], bytes[1]) = (VERSION, 7);
     assert_eq!(Header::decode(&bytes).unwrap_err().to_string(), "the kind cannot be 7");

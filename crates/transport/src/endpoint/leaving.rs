@@ -6,6 +6,7 @@ use super::{Endpoint, Outgoing, Reply, counted};
 use crate::config::Nic;
 use crate::connection::{Opening, Transport};
 use crate::halves::Sender;
+use crate::message::OutgoingBurst;
 use crate::pacing::Turn;
 use crate::packet::{Form, Next};
 use crate::stamps::Stamps;
@@ -106,6 +107,43 @@ impl<C: CongestionControl> Endpoint<C> {
             }
             let stamps = Stamps::NONE;
             return Some(Outgoing { connection: index, address, class, begins, form, stamps });
+        }
+        None
+    }
+
+    /// The packets that may leave now of one segment of messages, of a class in the mask `open`: all
+    /// of a burst at once, unless the algorithm spaces them. It is for a carrier that has the
+    /// payload and whose NIC [serves segments whole](Nic::Segments), without weights of classes,
+    /// and brings the packets that [`poll_data`](Self::poll_data) would one by one.
+    pub fn poll_burst(&mut self, now: Time, open: u8) -> Option<OutgoingBurst> {
+        while let Some(place) = self.pacing.serve(open) {
+            let connection = &mut self.connections[place as usize];
+            let Opening { peer, terms, .. } = connection.opening;
+            let ends = (connection.index, peer);
+            let Some(sender) = &mut connection.sender else {
+                self.pacing.sent(self.pacing.class(place), 0, Turn::Ended);
+                self.sent_all(place);
+                continue;
+            };
+            let taken = match &mut **sender {
+                Sender::Message(sender) => sender.take_together(now, ends, &self.config),
+                Sender::Stream(_) => None,
+            };
+            let Some((burst, then)) = taken else {
+                // The data was acknowledged while it waited to be sent again.
+                self.pacing.sent(terms.class, 0, Turn::Ended);
+                self.reschedule(now, place);
+                continue;
+            };
+            let headers = self.config.header.get() * u64::from(burst.indices.len());
+            let turn = if then.is_none_or(|at| at > now) { Turn::Ended } else { Turn::Kept };
+            self.pacing.sent(terms.class, burst.payload() + headers, turn);
+            match then {
+                None => self.reschedule(now, place),
+                at if turn == Turn::Ended => self.pacing.schedule(place, at),
+                Some(_) => {}
+            }
+            return Some(burst);
         }
         None
     }

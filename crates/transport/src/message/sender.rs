@@ -4,6 +4,9 @@ mod ahead;
 mod answer;
 mod doubts;
 mod episode;
+mod together;
+
+pub use self::together::OutgoingBurst;
 
 use std::collections::VecDeque;
 

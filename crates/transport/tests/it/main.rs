@@ -14,4 +14,5 @@ mod recovery;
 mod shortest;
 mod stamps;
 mod stream;
+mod together;
 mod withdrawn;

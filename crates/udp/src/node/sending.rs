@@ -8,8 +8,8 @@ use std::io;
 use std::net::SocketAddr;
 
 use incast_cc::{Span, Time};
-use incast_transport::DueBy;
-use incast_transport::{Body, Outgoing, message};
+use incast_transport::Body;
+use incast_transport::message::OutgoingBurst;
 
 use super::answers::{Answer, frame_of};
 use super::departures::{Arrival, Burst};
@@ -97,8 +97,8 @@ impl Node {
             if !has_room(&mut self.out) || before - self.out.room().len() >= most {
                 break true;
             }
-            if let Some(out) = self.endpoint.poll_data(now, classes) {
-                self.add_data(now, &mut run, &out);
+            if let Some(burst) = self.endpoint.poll_burst(now, classes) {
+                self.add_burst(now, &mut run, &burst);
                 continue;
             }
             // Short messages leave one after the other, each some nanoseconds after the last. The
@@ -143,42 +143,39 @@ impl Node {
         run.add(link, &mut exit, frame, None);
     }
 
-    /// Adds a packet of data to a run.
-    fn add_data(&mut self, now: Time, run: &mut Option<Run>, out: &Outgoing) {
-        let Some(Owner { slot, lane }) = self.peers.owner(out.connection) else { return };
-        let packet = out.form.packet(0);
-        let Body::Data(data) = packet.body else { return };
-        let Some(at) = self.endpoint.payload_at(out.connection, data.sequence) else { return };
+    /// Adds packets of a segment to a run.
+    fn add_burst(&mut self, now: Time, run: &mut Option<Run>, burst: &OutgoingBurst) {
+        let &OutgoingBurst { connection, peer: at_peer, sent_ns, segment, attempt, .. } = burst;
+        let Some(Owner { slot, lane }) = self.peers.owner(connection) else { return };
         let lane = usize::from(lane) % LANES;
         self.turn_to(run, slot, lane != LONG);
-        let Self { peers, out: batch, departures, options, marks, scratch, awaited, .. } = self;
+        let Self { peers, out, departures, options, marks, scratch, awaited, counters, .. } = self;
         let (Some(run), Some(peer)) = (run, peers.at_mut(slot)) else { return };
         let Peer { lanes, link: Some(link), stamping, .. } = peer else { return };
         let Lane { outbox, sampling, .. } = &mut lanes[lane];
-        let Some((place, payload)) = outbox.read(at, data.payload as usize, scratch) else {
-            return;
-        };
-        let frame = Frame::Data(Data {
-            connection: packet.connection,
-            sent_ns: packet.sent_ns,
-            packet: message::Data { read: 0, due: DueBy::NONE, remaining: 0, ..data },
-            message: place.message,
-            length: place.length,
-            offset: place.offset,
-            given_up: place.given_up,
-            payload,
-        });
-        let (connection, attempt) = (out.connection, data.attempt);
-        let burst = Burst { connection, sequence: data.segment(), attempt };
         let due = awaited.take();
         // What is short, new and not paced is one of many.
         let thins = lane != LONG && attempt == 0 && due.is_none() && *stamping == Stamping::There;
-        let bytes = u64::from(data.payload) * u64::from(data.count);
-        let is_stamped = !thins || data.index == 0 && sampling.asks(now, bytes);
-        let burst = Some(burst).filter(|_| is_stamped);
-        self.counters.data_bytes += u64::from(data.payload) + overhead() + u64::from(IP_UDP_BYTES);
-        let mut exit = Exit { out: batch, departures, options, marks: *marks };
-        run.add(link, &mut exit, &frame, burst);
+        let begins = burst.indices.contains(0);
+        let is_stamped = !thins || begins && sampling.asks(now, burst.payload());
+        let stamped = Some(Burst { connection, sequence: segment, attempt }).filter(|_| is_stamped);
+        for (at, packet) in burst.packets() {
+            let length = packet.payload as usize;
+            let Some((place, payload)) = outbox.read(at, length, scratch) else { continue };
+            let frame = Frame::Data(Data {
+                connection: at_peer,
+                sent_ns,
+                packet,
+                message: place.message,
+                length: place.length,
+                offset: place.offset,
+                given_up: place.given_up,
+                payload,
+            });
+            counters.data_bytes += u64::from(packet.payload) + overhead() + u64::from(IP_UDP_BYTES);
+            let mut exit = Exit { out, departures, options, marks: *marks };
+            run.add(link, &mut exit, &frame, stamped);
+        }
         if let Some(due) = due {
             run.is_due(due);
         }

@@ -1,5 +1,6 @@
 //! The two messages of a handshake: Noise, or a checksum.
 
+use super::checksum::{CHECKSUM_BYTES, checksum_of_both};
 use super::error::SecurityError;
 use super::keys::PeerKey;
 use super::{MAX_PARAMETERS, Security};
@@ -8,7 +9,8 @@ use snow::{Builder, HandshakeState};
 
 const KEYS: &str = "Noise_IK_25519_ChaChaPoly_BLAKE2s";
 const SECRET: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
-const CHECKSUM_BYTES: usize = 4;
+/// The bytes of the words by which both ends go.
+const PROLOGUE_BYTES: usize = 20;
 /// The bytes of an empty message in the longest pattern: two keys and two tags.
 const MOST_BYTES: usize = 32 + 48 + 16;
 /// The most bytes of a message's content beside the parameters.
@@ -25,8 +27,8 @@ pub(super) enum Role<'a> {
 
 /// An end of a handshake.
 pub(super) enum Noise {
-    /// Messages have a checksum, which starts from this one.
-    Plain(crc32fast::Hasher),
+    /// Messages have a checksum of these words and of themselves.
+    Plain([u8; PROLOGUE_BYTES]),
     /// Messages are encrypted.
     Sealed(Box<HandshakeState>),
 }
@@ -40,7 +42,7 @@ impl Noise {
     ) -> Result<Self, SecurityError> {
         // Both ends go by the same words: a handshake of another version or connection fails. The
         // name of the pattern is a part of it, too.
-        let mut prologue = *b"incast udp .........";
+        let mut prologue: [u8; PROLOGUE_BYTES] = *b"incast udp .........";
         prologue[11] = VERSION;
         prologue[12..].copy_from_slice(&id.0.to_be_bytes());
         let builder = |pattern: &str| {
@@ -54,11 +56,7 @@ impl Noise {
             Role::Responder => builder.build_responder(),
         };
         let state = match security {
-            Security::Plain => {
-                let mut sum = crc32fast::Hasher::new();
-                sum.update(&prologue);
-                return Ok(Self::Plain(sum));
-            }
+            Security::Plain => return Ok(Self::Plain(prologue)),
             Security::Secret(secret) => {
                 builder(SECRET).and_then(|builder| builder.psk(0, secret.bytes())).and_then(build)
             }
@@ -73,11 +71,7 @@ impl Noise {
     /// The message of this end with `content`.
     pub(super) fn write(&mut self, content: &[u8]) -> Result<Vec<u8>, SecurityError> {
         match self {
-            Self::Plain(sum) => {
-                let mut sum = sum.clone();
-                sum.update(content);
-                Ok([content, &sum.finalize().to_be_bytes()].concat())
-            }
+            Self::Plain(prologue) => Ok([content, &checksum_of_both(prologue, content)].concat()),
             Self::Sealed(state) => {
                 let mut message = vec![0; content.len() + MOST_BYTES];
                 let bytes = state.write_message(content, &mut message);
@@ -91,12 +85,10 @@ impl Noise {
     /// message was damaged.
     pub(super) fn read(&mut self, message: &[u8]) -> Option<Vec<u8>> {
         match self {
-            Self::Plain(sum) => {
+            Self::Plain(prologue) => {
                 let end = message.len().checked_sub(CHECKSUM_BYTES)?;
                 let (content, tag) = message.split_at(end);
-                let mut sum = sum.clone();
-                sum.update(content);
-                (tag == sum.finalize().to_be_bytes()).then(|| content.to_vec())
+                (tag == checksum_of_both(prologue, content)).then(|| content.to_vec())
             }
             Self::Sealed(state) => {
                 if message.len() > MOST_BYTES + CONTENT_BYTES + MAX_PARAMETERS {

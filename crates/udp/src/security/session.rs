@@ -1,11 +1,10 @@
 //! The protection of an open connection's datagrams.
 
+use super::checksum::{CHECKSUM_BYTES, checksum};
 use super::cipher::{Cipher, Opener, Sealer, TAG_BYTES};
 use super::error::SecurityError;
 use super::window::Window;
 use crate::wire::{ConnectionId, HEADER_BYTES, Header, Kind, WireError};
-
-const CHECKSUM_BYTES: usize = 4;
 
 /// The protection of an open connection's datagrams: it seals those that leave, and opens those
 /// that come. It takes no memory for either.
@@ -90,7 +89,7 @@ impl Session {
             let (header, content) = sealed.split_at_mut(HEADER_BYTES);
             tag.copy_from_slice(&keys.sealer.seal(number, header, content));
         } else {
-            tag.copy_from_slice(&crc32fast::hash(sealed).to_be_bytes());
+            tag.copy_from_slice(&checksum(sealed));
         }
         self.next += 1;
         Ok(bytes)
@@ -116,22 +115,20 @@ impl Session {
         if !self.window.is_fresh(number) {
             return Err(SecurityError::Replayed { number });
         }
-        let (header, sealed) = datagram.split_at_mut(HEADER_BYTES);
         let is_sound = if let Some(Keys { opener, .. }) = self.keys.as_deref_mut() {
             if !opener.has_key(number) {
                 return Err(SecurityError::Ahead { number });
             }
+            let (header, sealed) = datagram.split_at_mut(HEADER_BYTES);
             opener.open(number, header, sealed)
         } else {
-            let mut sum = crc32fast::Hasher::new();
-            sum.update(header);
-            sum.update(&sealed[..content]);
-            sealed[content..] == sum.finalize().to_be_bytes()
+            let (sound, tag) = datagram.split_at(HEADER_BYTES + content);
+            tag == checksum(sound)
         };
         if !is_sound {
             return Err(SecurityError::Damaged { number });
         }
         self.window.insert(number);
-        Ok(&sealed[..content])
+        Ok(&datagram[HEADER_BYTES..HEADER_BYTES + content])
     }
 }

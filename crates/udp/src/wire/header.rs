@@ -3,8 +3,9 @@
 use super::WireError;
 use super::bytes::{Reader, Writer};
 
-/// The version of the format. In the first no message was given up, and notes told no time.
-pub const VERSION: u8 = 2;
+/// The version of the format. In the first no message was given up, and notes told no time; until
+/// the second the checksum was a CRC-32.
+pub const VERSION: u8 = 3;
 /// The bytes of a header.
 pub const HEADER_BYTES: usize = 20;
 

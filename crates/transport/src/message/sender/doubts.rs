@@ -10,7 +10,6 @@ use incast_cc::{Bytes, CongestionControl, LossCause, Time};
 
 use super::Sender;
 use crate::config::Config;
-use crate::message::segment::Fate;
 use crate::packet::message::Nack;
 
 /// A reason to take data for lost.
