@@ -162,6 +162,7 @@ impl Target {
             length,
             offset: offset.try_into().unwrap(),
             given_up: ends_message && random.below(4) == 0,
+            timed: random.below(2) == 0,
             payload: &payload[..bytes],
         })
     }

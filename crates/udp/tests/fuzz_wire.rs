@@ -56,6 +56,7 @@ fn frame(random: &mut Random) -> Frame<'static> {
                 length,
                 offset,
                 given_up,
+                timed: random.below(2) == 0,
                 payload,
             })
         }

@@ -72,6 +72,7 @@ fn data() -> impl Strategy<Value = Frame<'static>> {
                 length,
                 offset,
                 given_up,
+                timed: attempt % 3 == 0,
                 payload,
             })
         },
@@ -309,6 +310,7 @@ fn the_format_of_version_2_stays() {
         length: 8,
         offset: 4,
         given_up: false,
+        timed: false,
         payload: b"abc",
     });
     let bytes = encode(&[frame]);
@@ -331,6 +333,7 @@ fn the_format_of_version_2_stays() {
         length: 3,
         offset: 0,
         given_up: false,
+        timed: false,
         payload: b"abc",
     })]);
     assert_eq!(
@@ -382,6 +385,7 @@ fn data_outside_its_segment_or_message_is_refused() {
         length: 2,
         offset: 0,
         given_up: false,
+        timed: false,
         payload: b"ab",
     };
     let bytes = encode(&[Frame::Data(sound)]);

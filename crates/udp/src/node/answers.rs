@@ -13,7 +13,7 @@ pub(super) struct Answer {
     pub(super) connection: u32,
     pub(super) sent_ns: u32,
     pub(super) body: Body,
-    /// The arrival of the packet that is answered.
+    /// The arrival of the packet that is answered, if its RTT is measured.
     pub(super) arrived_ns: Option<u64>,
 }
 

@@ -285,7 +285,7 @@ impl Node {
         let packet = Packet { connection, sent_ns: data.sent_ns, body: Body::Data(data.packet) };
         let report = Report { marked, ..Report::default() };
         self.endpoint.handle_packet(now, &packet, report);
-        self.take_answers(now, arrival);
+        self.take_answers(now, arrival, data.timed);
         Some(())
     }
 

@@ -7,41 +7,39 @@
 use crate::socket::Stamp;
 
 /// The number of times whose least counts.
-const KEPT: usize = 16;
-/// The number of sends with answers of which one gets a stamp for them, once enough times are known:
-/// the kernel tells it by a message of its own.
-const OF: u32 = 32;
+const KEPT: usize = 8;
+/// The number of sends of answers to long messages of which one gets a stamp: the kernel tells it by
+/// a message of its own. Of short messages few have their RTT measured, and their answers get one
+/// each.
+const OF: u32 = 8;
 
 /// The last times from the clock to the stamp, in nanoseconds.
 #[derive(Debug)]
 pub(super) struct Handing {
     last: [u64; KEPT],
     next: usize,
-    /// The number of sends that asked for no stamp of their own.
+    /// The number of sends of answers to long messages.
     sends: u32,
-    /// The number of times that are still to be learnt.
-    lacking: usize,
 }
 
 impl Default for Handing {
     fn default() -> Self {
         // Before there are as many as are kept, nothing is known.
-        Self { last: [0; KEPT], next: 0, sends: 0, lacking: KEPT }
+        Self { last: [0; KEPT], next: 0, sends: 0 }
     }
 }
 
 impl Handing {
-    /// Whether a send with answers is to be stamped that has no other reason for it.
+    /// Whether a send of answers to long messages is to be stamped.
     pub(super) const fn asks(&mut self) -> bool {
         self.sends = self.sends.wrapping_add(1);
-        self.lacking > 0 || self.sends.is_multiple_of(OF)
+        self.sends.is_multiple_of(OF)
     }
 
     /// Takes note of a send that left at a stamp, and for which the clock was read.
     pub(super) fn left(&mut self, read: Stamp, left: Stamp) {
         self.last[self.next] = left.ns.saturating_sub(read.ns);
         self.next = (self.next + 1) % KEPT;
-        self.lacking = self.lacking.saturating_sub(1);
     }
 
     /// The time of the departure of what is made now, as far as it is certain.
@@ -74,9 +72,7 @@ mod tests {
         // A clock that is set back.
         handing.left(read, Stamp { ns: 7 });
         assert_eq!(handing.departure(read), read);
-        assert_eq!((0..80).filter(|_| handing.asks()).count(), 2);
-        let mut handing = Handing::default();
-        assert_eq!((0..80).filter(|_| handing.asks()).count(), 80, "nothing is known");
+        assert_eq!((0..80).filter(|_| handing.asks()).count(), 10);
     }
 
     /// The median RTT that a client takes of short calls, in nanoseconds. The server forgets the
@@ -91,7 +87,7 @@ mod tests {
         let body = Ask { reply: 64 }.body(64);
         client.call(peer, body.clone(), None).unwrap();
         let (mut replies, end) = (0, Instant::now() + Duration::from_secs(20));
-        while replies < 300 {
+        while replies < 1_000 {
             assert!(Instant::now() < end, "{replies} replies");
             client.turn(Some(Instant::now() + Duration::from_micros(100)), None).unwrap();
             server.turn(None, None).unwrap();

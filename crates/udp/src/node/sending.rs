@@ -170,6 +170,7 @@ impl Node {
                 length: place.length,
                 offset: place.offset,
                 given_up: place.given_up,
+                timed: is_stamped,
                 payload,
             });
             counters.data_bytes += u64::from(packet.payload) + overhead() + u64::from(IP_UDP_BYTES);
@@ -199,7 +200,10 @@ impl Node {
         let mut exit = Exit { out, departures, options, marks: *marks };
         if run.is_urgent() && !answers.is_empty() {
             let read = Clock::stamp();
-            if *has_stamps && (run.is_stamped() || handing.asks()) {
+            let is_short = |answer: &Answer| answer.connection as usize != LONG;
+            let timed = || answers.iter().filter(|answer| answer.arrived_ns.is_some());
+            if *has_stamps && (timed().any(is_short) || timed().next().is_some() && handing.asks())
+            {
                 run.was_read(read);
             }
             let now = handing.departure(read);
@@ -246,8 +250,9 @@ impl Node {
         }
     }
 
-    /// Takes the answers that the transport has made to the packet that came last.
-    pub(super) fn take_answers(&mut self, now: Time, arrival: Arrival) {
+    /// Takes the answers that the transport has made to the packet that came last, whose RTT is
+    /// measured if it is `timed`.
+    pub(super) fn take_answers(&mut self, now: Time, arrival: Arrival, timed: bool) {
         while let Some(out) = self.endpoint.poll_reply(now, u8::MAX) {
             let Some(Owner { slot, .. }) = self.peers.owner(out.connection) else { continue };
             let Some(peer) = self.peers.at_mut(slot) else { continue };
@@ -259,7 +264,7 @@ impl Node {
                 connection: packet.connection,
                 sent_ns: packet.sent_ns,
                 body: packet.body,
-                arrived_ns: arrival.stamp_ns,
+                arrived_ns: arrival.stamp_ns.filter(|_| timed),
             });
         }
     }

@@ -14,6 +14,7 @@ const ACK_REQUEST: u8 = 1;
 const ENDS_MESSAGE: u8 = 2;
 const WHOLE: u8 = 4;
 const GIVEN_UP: u8 = 8;
+const TIMED: u8 = 16;
 
 /// A packet of the transport with payload, and the place of the payload in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct Data<'a> {
     /// Whether the sender gives the message up, which ends here whatever its length: the
     /// application of the receiver does not get it. Only the packet that ends a message says so.
     pub given_up: bool,
+    /// Whether the sender measures the RTT of the packet, so that the ACK has to tell its turnaround.
+    pub timed: bool,
     /// The payload.
     pub payload: &'a [u8],
 }
@@ -90,7 +93,8 @@ impl<'a> Data<'a> {
         let flags = flag(ack_request, ACK_REQUEST)
             | flag(ends_message, ENDS_MESSAGE)
             | flag(self.is_whole(), WHOLE)
-            | flag(self.given_up, GIVEN_UP);
+            | flag(self.given_up, GIVEN_UP)
+            | flag(self.timed, TIMED);
         writer.u8(kind).u8(flags).u16(payload).u32(self.connection).u32(self.sent_ns);
         writer.u64(sequence).u64(self.message).u8(attempt);
         if !self.is_whole() {
@@ -102,7 +106,7 @@ impl<'a> Data<'a> {
 
     pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self, WireError> {
         let field = "a frame of data";
-        let flags = reader.flags(ACK_REQUEST | ENDS_MESSAGE | WHOLE | GIVEN_UP)?;
+        let flags = reader.flags(ACK_REQUEST | ENDS_MESSAGE | WHOLE | GIVEN_UP | TIMED)?;
         let payload = reader.u16(field)?.into();
         let (connection, sent_ns) = (reader.u32(field)?, reader.u32(field)?);
         let (sequence, message) = (reader.u64(field)?, reader.u64(field)?);
@@ -126,8 +130,9 @@ impl<'a> Data<'a> {
             remaining: 0,
         };
         let payload = reader.take(payload as usize, "the payload")?;
-        let given_up = flags & GIVEN_UP != 0;
-        let data = Self { connection, sent_ns, packet, message, length, offset, given_up, payload };
+        let (given_up, timed) = (flags & GIVEN_UP != 0, flags & TIMED != 0);
+        let data =
+            Self { connection, sent_ns, packet, message, length, offset, given_up, timed, payload };
         data.check()?;
         // Each frame has one form, so that no two datagrams say the same.
         if whole == data.is_whole() {

@@ -4,7 +4,7 @@ use super::WireError;
 use super::bytes::{Reader, Writer};
 
 /// The version of the format. In the first no message was given up, and notes told no time; until
-/// the second the checksum was a CRC-32.
+/// the second the checksum was a CRC-32, and each ACK told a turnaround.
 pub const VERSION: u8 = 3;
 /// The bytes of a header.
 pub const HEADER_BYTES: usize = 20;

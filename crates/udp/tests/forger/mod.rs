@@ -101,6 +101,7 @@ pub(crate) fn whole(lane: u32, number: u64, payload: &[u8]) -> Frame<'_> {
         length: bytes,
         offset: 0,
         given_up: false,
+        timed: true,
         payload,
     })
 }
