@@ -107,11 +107,6 @@ impl Run {
         self.begun.read = Some(at);
     }
 
-    /// Whether the send is to be stamped for what begins in it.
-    pub(super) fn is_stamped(&self) -> bool {
-        self.begun.any()
-    }
-
     /// Notes that the pacing engine has set a time for the send.
     pub(super) fn is_due(&mut self, at: Time) {
         self.begun.due.get_or_insert(at);

@@ -200,10 +200,9 @@ impl Node {
         let mut exit = Exit { out, departures, options, marks: *marks };
         if run.is_urgent() && !answers.is_empty() {
             let read = Clock::stamp();
-            let is_short = |answer: &Answer| answer.connection as usize != LONG;
-            let timed = || answers.iter().filter(|answer| answer.arrived_ns.is_some());
-            if *has_stamps && (timed().any(is_short) || timed().next().is_some() && handing.asks())
-            {
+            let any_timed = answers.iter().any(Answer::is_timed);
+            let asks = any_timed && (answers.iter().any(Answer::is_timed_short) || handing.asks());
+            if *has_stamps && asks {
                 run.was_read(read);
             }
             let now = handing.departure(read);
