@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use damage::{Random, damage};
 use forger::Forger;
 use incast_udp::security::{End, Handshake, Identity, PeerKey, Secret, Security, Step, fresh_id};
-use incast_udp::wire::{COOKIE_BYTES, ConnectionId, Frame, Opening, Probe, Refusal};
+use incast_udp::wire::{COOKIE_BYTES, ConnectionId, Frame, Opening, Probe, Refusal, VERSION};
 use incast_udp::{Event, Node};
 use nodes::{body, node, options};
 
@@ -49,7 +49,7 @@ fn openings(security: &Security, key: Option<PeerKey>) -> Vec<Vec<u8>> {
     let (to, cookie) = (ConnectionId(9), [5; COOKIE_BYTES]);
     let mut other_version = handshake.hello().to_vec();
     other_version[0] = 77;
-    let sealed = [&[2, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9][..], &[7; 40]].concat();
+    let sealed = [&[VERSION, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9][..], &[7; 40]].concat();
     vec![
         handshake.hello().to_vec(),
         other_version,
