@@ -469,9 +469,12 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn find(&self, first: u64) -> Option<usize> {
-        // Nearly always the oldest one.
+        // Nearly always the oldest one, or the one that leaves.
         if self.segments.front().is_some_and(|segment| segment.first == first) {
             return Some(0);
+        }
+        if self.segments.back().is_some_and(|segment| segment.first == first) {
+            return Some(self.segments.len() - 1);
         }
         self.segments.binary_search_by_key(&first, |segment| segment.first).ok()
     }

@@ -69,7 +69,7 @@ pub(super) struct Outbox {
     known: usize,
     /// The end of the last of them.
     known_to: u64,
-    /// The message that was read last: the next packet is probably of it, too.
+    /// The message that was read last: the next packet is probably of it, too, or of the next one.
     recent: usize,
 }
 
@@ -179,10 +179,11 @@ impl Outbox {
             self.know(self.known);
         }
         let holds = |sending: &Sending| sending.start <= at && at - sending.start < sending.length;
-        if !self.messages.get(self.recent).is_some_and(holds) {
-            self.recent =
-                self.messages.partition_point(|sending| sending.start <= at).checked_sub(1)?;
-        }
+        let mut near = [self.recent, self.recent + 1].into_iter();
+        self.recent = match near.find(|&place| self.messages.get(place).is_some_and(holds)) {
+            Some(place) => place,
+            None => self.messages.partition_point(|sending| sending.start <= at).checked_sub(1)?,
+        };
         let sending = self.messages.get(self.recent).filter(|sending| holds(sending))?;
         let offset = at - sending.start;
         let place = Place {
