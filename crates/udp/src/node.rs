@@ -11,6 +11,7 @@
 mod answers;
 mod arriving;
 mod calls;
+mod cancelled;
 mod departures;
 mod event;
 mod greeting;

@@ -355,6 +355,7 @@ impl Node {
             }
             Message::Cancel => {
                 freed = message.len();
+                self.withdraw_reply(id, head.call);
                 let Head { call: number, priority, .. } = head;
                 Some(Event::Cancelled { call: Incoming { peer: id, number, priority } })
             }

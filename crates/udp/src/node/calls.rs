@@ -10,7 +10,7 @@ use incast_transport::Sender;
 use super::names::{CallId, Incoming, PeerId, Reach};
 use super::opening::span;
 use super::outbox::Token;
-use super::peers::{LONG, SHORT};
+use super::peers::{LANES, LONG, SHORT};
 use super::{Gone, Node, head};
 use crate::message::{HEAD_BYTES, Kind, Priority, Terms};
 
@@ -180,7 +180,9 @@ impl Node {
         Ok(call)
     }
 
-    /// Replies to a call, with the priority that it has.
+    /// Replies to a call, with the priority that it has. What has not left of the reply to a call
+    /// that was [cancelled](super::Event::Cancelled) does not leave, whether it was posted before or
+    /// is posted then.
     ///
     /// # Errors
     ///
@@ -200,10 +202,28 @@ impl Node {
 
     fn answer(&mut self, call: Incoming, kind: Kind, body: Bytes) -> Result<(), Refused> {
         self.check(call.peer, body.len())?;
+        if self.peers.get_mut(call.peer).is_some_and(|peer| peer.cancelled.take(call.number)) {
+            return Ok(());
+        }
         let (now, lane) = (self.clock.now(), self.lane(call.priority, &body));
         let head = head(kind, call.priority, call.number, None);
-        self.post(now, call.peer, lane, head, body, Token::Nobody);
+        self.post(now, call.peer, lane, head, body, Token::Reply(call.number));
         Ok(())
+    }
+
+    /// Takes the reply to a call back whose caller does not wait for it any more, or remembers not
+    /// to send it.
+    pub(super) fn withdraw_reply(&mut self, id: PeerId, call: u64) {
+        let now = self.clock.now();
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        let found = (0..LANES)
+            .find_map(|lane| peer.lanes[lane].outbox.reply(call).map(|message| (lane, message)));
+        match found {
+            Some((lane, message)) => {
+                self.withdraw(now, id, lane, message);
+            }
+            None => peer.cancelled.add(call),
+        }
     }
 
     /// Ends a call or a note, of which there is no more news. What has not left of it never will,
@@ -317,5 +337,113 @@ impl Node {
             self.calls.end(call);
             self.events.push_back(super::Event::Failed { call, why });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::Options;
+    use crate::node::Event;
+    use crate::security::Security;
+    use crate::socket::Features;
+
+    /// A client and a server, and a call that the server has got.
+    struct World {
+        client: Node,
+        server: Node,
+        call: CallId,
+        called: Incoming,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let features = Features::probe().unwrap();
+            let local = "127.0.0.1:0".parse().unwrap();
+            let open = || Node::open(Options::at(local, Security::Plain), features).unwrap();
+            let (mut client, server) = (open(), open());
+            let peer = client.connect(server.address().unwrap(), None).unwrap();
+            let call = client.call(peer, Bytes::from_static(b"all of it"), None).unwrap();
+            let called = Incoming { peer, number: 0, priority: Priority::BySize };
+            let mut world = Self { client, server, call, called };
+            let Event::Called { call, .. } =
+                world.until(|event| matches!(event, Event::Called { .. }))
+            else {
+                unreachable!("that was asked for");
+            };
+            world.called = call;
+            world
+        }
+
+        /// Takes turns until the server has such an event.
+        fn until(&mut self, is_wanted: impl Fn(&Event) -> bool) -> Event {
+            let end = Instant::now() + Duration::from_secs(20);
+            loop {
+                assert!(Instant::now() < end, "no such event");
+                self.client.turn(Some(Instant::now() + Duration::from_micros(100)), None).unwrap();
+                self.server.turn(None, None).unwrap();
+                while let Some(event) = self.client.poll_event() {
+                    assert!(!matches!(event, Event::Replied { .. }), "the call was cancelled");
+                }
+                let mut events = std::iter::from_fn(|| self.server.poll_event());
+                if let Some(event) = events.find(&is_wanted) {
+                    return event;
+                }
+            }
+        }
+
+        /// Cancels the call, and has the server hear of it.
+        fn cancel(&mut self) {
+            assert_eq!(self.client.cancel(self.call), Some(Reach::Peer));
+            self.until(|event| matches!(event, Event::Cancelled { .. }));
+        }
+
+        /// Checks that the connection still works: a reply to another call comes.
+        fn goes_on(mut self) {
+            let next = self.client.call(self.call.peer, Bytes::from_static(b"more"), None).unwrap();
+            let Event::Called { call, .. } =
+                self.until(|event| matches!(event, Event::Called { .. }))
+            else {
+                unreachable!("that was asked for");
+            };
+            // A call of a low number that was not cancelled is answered.
+            self.server.reply(call, Bytes::from_static(b"here")).unwrap();
+            let end = Instant::now() + Duration::from_secs(20);
+            loop {
+                assert!(Instant::now() < end, "no reply");
+                self.server.turn(None, None).unwrap();
+                self.client.turn(Some(Instant::now() + Duration::from_micros(100)), None).unwrap();
+                match self.client.poll_event() {
+                    Some(Event::Replied { call, body }) => {
+                        return assert_eq!((call, &body[..]), (next, &b"here"[..]));
+                    }
+                    other => assert_eq!(other.map(|event| event.message().is_some()), None),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_reply_whose_caller_has_gone_does_not_leave() {
+        let mut world = World::new();
+        world.cancel();
+        world.server.reply(world.called, vec![7; 1 << 20].into()).unwrap();
+        assert_eq!(world.server.outgoing_bytes(), 0);
+        world.goes_on();
+    }
+
+    #[test]
+    fn what_has_not_left_of_a_reply_is_taken_back_when_its_caller_goes() {
+        let mut world = World::new();
+        // A rate that begins low has sent little of it when the end of the call comes.
+        let bytes = 16 << 20;
+        world.server.reply(world.called, vec![7; bytes].into()).unwrap();
+        world.server.turn(None, None).unwrap();
+        world.cancel();
+        let waits = world.server.outgoing_bytes();
+        assert!(waits < bytes as u64 / 2, "{waits} B wait");
+        world.goes_on();
     }
 }

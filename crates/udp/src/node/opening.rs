@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use incast_cc::{Span, Time};
 
+use super::cancelled::Cancelled;
 use super::greeting::Greeting;
 use super::names::PeerId;
 use super::peers::{Lane, Link, Peer, open_lanes};
@@ -77,6 +78,7 @@ impl Node {
             key: None,
             lanes: [Lane::default(), Lane::default()],
             takes,
+            cancelled: Cancelled::default(),
             answers: Vec::new(),
             waiting: 0,
             heard_at: now,

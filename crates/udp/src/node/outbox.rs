@@ -28,6 +28,9 @@ pub(super) struct Sending {
     pub(super) token: Token,
 }
 
+/// The messages of a lane, from the last one on, among which a reply is looked for: those that have
+/// not left are the last ones.
+const LOOKED_AT: usize = 4_096;
 /// The start of a message of which nothing was read.
 const UNKNOWN: u64 = u64::MAX;
 
@@ -38,7 +41,9 @@ pub(super) enum Token {
     Call(u64),
     /// A note of this node.
     Note(u64),
-    /// A reply, of which nobody is told, or a message that is given up.
+    /// A reply or a refusal, by the number that the caller has given its call.
+    Reply(u64),
+    /// A message of which nobody is told: the end of a call, or one that is given up.
     Nobody,
 }
 
@@ -123,6 +128,14 @@ impl Outbox {
     /// The place of a message, by its number; [`None`] if it is acknowledged or withdrawn.
     pub(super) fn place(&self, number: u64) -> Option<usize> {
         self.messages.binary_search_by_key(&number, |sending| sending.number).ok()
+    }
+
+    /// The number of the reply to a call, if it is there.
+    pub(super) fn reply(&self, call: u64) -> Option<u64> {
+        let last = self.messages.iter().rev().take(LOOKED_AT);
+        last.filter(|sending| sending.token == Token::Reply(call))
+            .map(|sending| sending.number)
+            .next()
     }
 
     /// The length of the message at a place, and the number of messages behind it.

@@ -8,6 +8,7 @@ use incast_transport::{Endpoint, Sender};
 use rustc_hash::FxHashMap;
 
 use super::answers::Answer;
+use super::cancelled::Cancelled;
 use super::greeting::Greeting;
 use super::inbox::Inbox;
 use super::names::PeerId;
@@ -112,6 +113,8 @@ pub(super) struct Peer {
     pub(super) lanes: [Lane; LANES],
     /// The longest message that the peer takes.
     pub(super) takes: usize,
+    /// The calls of the peer that it has cancelled, and whose replies were not posted.
+    pub(super) cancelled: Cancelled,
     /// The answers that wait to be sent.
     pub(super) answers: Vec<Answer>,
     /// Bytes of messages that are not whole, or not taken by the application.
