@@ -294,7 +294,7 @@ fn a_bucket_keeps_the_rate_to_the_packet() {
         .collect();
     // (20,000 B + 1,998.2 us * 1.25 B/ns) / 1,000 B.
     assert_eq!(sent.len(), 2_517);
-    for (k, &at) in (1..).zip(&sent) {
+    for (k, &at) in (1_u64..).zip(&sent) {
         let (comes, tokens) = ((k - 1) / 3 * 1_600_000, k.saturating_sub(20) * 800_000);
         let expected = 1_800_000 + comes.max(tokens);
         // Packets that come at one instant leave one after the other, 1 ns each.
