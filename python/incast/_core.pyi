@@ -200,6 +200,10 @@ class _Resolved(TypedDict):
     network: str
     """The kind, such as `star`."""
     hosts: list[_Host]
+    burst_bytes: int | None
+    """`switch.burst`, if it is set."""
+    burst_time_us: float | None
+    """`switch.burst_time`, if it is set."""
     routing: list[str]
     """The kinds of routing of all traffic, such as `ecmp`."""
     paths: int

@@ -95,6 +95,30 @@ def test_a_queue_without_a_limit_is_the_simulators() -> None:
     assert _plan(STAR.replace("[switch]", '[switch]\nport_limit = "64KB"')).queue_bytes == 64_000
 
 
+def test_ports_are_token_buckets_of_70_kb_and_half_a_millisecond() -> None:
+    found = _plan()
+    bursts = [found.burst_at(rate) for rate in (200.0, 1_000.0, 10_000.0)]
+    assert bursts == [70_000, 70_000, 625_000]
+    assert "passes 70 KB or 500 us of its rate at once, whichever is more" in found.bucket
+
+
+@pytest.mark.parametrize(
+    ("own", "bursts", "said"),
+    [
+        ('burst = "20KB"', [20_000, 20_000], "passes 20 KB at once,"),
+        ('burst_time = "1ms"', [25_000, 125_000], "passes 1000 us of its rate at once,"),
+        ('burst = "50KB"\nburst_time = "1ms"', [50_000, 125_000], "whichever is more"),
+    ],
+)
+def test_a_scenario_has_its_own_token_bucket(own: str, bursts: list[int], said: str) -> None:
+    text = STAR.replace("[switch]", f"[switch]\n{own}")
+    found = _plan(text)
+    assert [found.burst_at(rate) for rate in (200.0, 1_000.0)] == bursts
+    assert said in found.bucket
+    scenario = incast.Scenario.parse(text, "mine")
+    assert plan.shaped(scenario) == scenario
+
+
 def test_a_class_has_its_own_limit_and_threshold() -> None:
     text = STAR.replace('to = "receiver"', 'to = "receiver"\nclass = "high"')
     text += '[[class]]\nname = "low"\n[[class]]\nname = "high"\n'
@@ -649,8 +673,12 @@ def test_udp_carries_a_scenario_without_bpf(
     done = command("lab", "star.toml", *chosen, "--knob", "t_low=60us", "--out", "out", "--json")
     assert _left() == before
     assert done.code == 0, done.err
-    on_udp, simulated = json.loads(done.out)["rows"]
+    said = json.loads(done.out)
+    on_udp, simulated = said["rows"]
     assert (on_udp["carrier"], simulated["carrier"]) == ("udp", "simulator")
+    # A packet takes 60 us at 200 Mb/s, and nothing through a bucket with tokens.
+    assert said["bucket"] == {"burst_bytes": 70_000, "burst_time_us": 500.0}
+    assert simulated["rtt_p50_us"] < 60.0
     result = incast.open_result("out").members[0]
     assert result.schemes == (f"{scheme} on udp", f"{scheme} on simulator")
     flows = result.table("flows").filter(scheme=f"{scheme} on udp")

@@ -38,6 +38,10 @@ pub struct NetworkConfig<'a> {
     pub routes: Vec<Routes>,
     /// The headroom for PFC at both ends of each cable, in bytes.
     pub headroom: Vec<u64>,
+    /// The burst of the token bucket that ports of switches at both ends of each cable have, in
+    /// bytes; empty where no port has one. Tokens grow at the rate of the link. A packet that has
+    /// tokens leaves at 8 Tb/s, the speed of the device. `look_ahead` has to be 0.
+    pub bursts: Vec<u64>,
     /// Links that fail, come back or change their rate, in the order in which they were described.
     pub link_changes: Vec<LinkChange>,
     /// New routes of switches.
@@ -79,7 +83,7 @@ pub struct SwitchConfig {
     /// The size of the largest packet, in bytes: one share of deficit round robin.
     pub largest_packet: u64,
     /// The number of packets that a port may put on its link before their transmission starts. 0
-    /// where the queue at a packet's departure matters, or where links change.
+    /// where the queue at a packet's departure matters, where links change, or with a bucket.
     pub look_ahead: u32,
     /// The answers that every port gives to senders, if any.
     pub feedback: Option<AnyFeedback>,
@@ -180,8 +184,10 @@ impl Network {
             let rates = cables.iter().map(|&(cable, _)| topology.cables[cable].rate);
             let headroom: Vec<_> =
                 cables.iter().map(|&(cable, _)| config.headroom[cable]).collect();
+            let bursts = cables.iter().filter_map(|&(cable, _)| config.bursts.get(cable).copied());
+            let bursts = bursts.collect();
             let cables = cables.iter().zip(rates).collect();
-            let place = SwitchPlace { number, cables, headroom, seed: config.seed };
+            let place = SwitchPlace { number, cables, headroom, bursts, seed: config.seed };
             switches.push(assembly.switch(&config.switch, place, routes));
         }
         let Assembly { numbers, agendas, arrivals, .. } = assembly;
@@ -193,6 +199,10 @@ impl Network {
                 Link::new(link as u32, (cable.rate, cable.delay), arrivals[link], to_host)
             })
             .collect();
+        if !config.bursts.is_empty() {
+            let out = ports.switches.iter().flatten().map(outgoing);
+            out.for_each(|link| links[link].set_device_speed());
+        }
         agendas.first_failures().for_each(|(link, at)| links[link].fail_at(at));
         let calendar = Calendar::new(numbers.components.len(), packets_per_us(topology));
         let mut network = Self {
@@ -216,12 +226,13 @@ impl Network {
     }
 }
 
-/// The number of a switch, and its ports: the cable of each, the rate of its link, and its
-/// headroom.
+/// The number of a switch, and its ports: the cable of each, the rate of its link, its headroom,
+/// and the burst of its token bucket, if ports have one.
 struct SwitchPlace<'a> {
     number: usize,
     cables: Vec<(&'a (usize, usize), Rate)>,
     headroom: Vec<u64>,
+    bursts: Vec<u64>,
     seed: u64,
 }
 
@@ -260,7 +271,7 @@ impl Assembly<'_> {
         use ComponentKind::{
             SwitchArrival, SwitchChange, SwitchInterval, SwitchPort, SwitchWatchdog,
         };
-        let SwitchPlace { number: switch, cables, headroom, seed } = place;
+        let SwitchPlace { number: switch, cables, headroom, bursts, seed } = place;
         let failures = self.agendas.of_node(Node::Switch(switch as u32));
         let numbers = &mut self.numbers;
         if failures.is_some() {
@@ -270,24 +281,27 @@ impl Assembly<'_> {
         numbers.add(SwitchWatchdog, switch, 0, 0);
         let ahead = if self.traces.queues || self.traces.packets { 0 } else { config.look_ahead };
         let mut out = Vec::with_capacity(cables.len());
-        for (port, &(cable, rate)) in cables.iter().enumerate() {
-            let component = numbers.add(SwitchPort, switch, 0, port);
+        for (number, &(cable, rate)) in cables.iter().enumerate() {
+            let component = numbers.add(SwitchPort, switch, 0, number);
             let transmitter = Transmitter::new(outgoing(cable) as u32, component, self.start);
             let random = |class: u64| {
-                generator(seed, purpose::QUEUE_MANAGEMENT, &[switch as u64, port as u64, class])
+                generator(seed, purpose::QUEUE_MANAGEMENT, &[switch as u64, number as u64, class])
             };
             let queues = config.classes.iter().map(|class| class.discipline.start());
             let mut port = Port::new(transmitter, queues, config.scheduler(), self.start);
-            for (number, class) in (0..).zip(&config.classes) {
-                if let Some(settings) = &class.management {
-                    let law = settings.start(rate, random(number.into()));
-                    port.manage(number, law, settings.is_of_whole_port());
+            for (class, settings) in (0..).zip(&config.classes) {
+                if let Some(settings) = &settings.management {
+                    let law = settings.start(rate, random(class.into()));
+                    port.manage(class, law, settings.is_of_whole_port());
                 }
             }
             if let Some(feedback) = &config.feedback {
                 port.answer_with(feedback.start(rate), feedback.listens());
             }
             port.look_ahead(ahead);
+            if let Some(&burst) = bursts.get(number) {
+                port.shape(rate, burst);
+            }
             out.push(port);
         }
         for (port, (cable, _)) in cables.iter().enumerate() {

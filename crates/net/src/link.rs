@@ -9,6 +9,10 @@ use super::ring::Ring;
 /// The far end of a link that leads to another part of the network ([`domain`](super::domain)).
 const ELSEWHERE: ComponentId = ComponentId::MAX;
 
+/// The picoseconds that a byte takes behind a token bucket, whose packets leave at the speed of the
+/// device: next to nothing, but frames keep their order in time.
+const DEVICE_PS_PER_BYTE: u32 = 1;
+
 /// A cable in one direction: the frames on it, in the order of arrival.
 ///
 /// A sender that knows its next frames may put them on the link ahead of time. Until its
@@ -36,6 +40,8 @@ pub(crate) struct Link {
     to_host: bool,
     /// Whether that host may handle arrivals before their time.
     runs_ahead: bool,
+    /// Whether frames take [`DEVICE_PS_PER_BYTE`], since a token bucket keeps the rate.
+    at_device_speed: bool,
     rate: Rate,
     /// The link's number in the whole network, as stamps of switches give it.
     number: u32,
@@ -78,6 +84,7 @@ impl Link {
             loud: 0,
             to_host,
             runs_ahead: false,
+            at_device_speed: false,
             rate,
             number,
         }
@@ -285,7 +292,16 @@ impl Link {
 
     /// Sets the rate from the next packet on.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
-        (self.ps_per_byte, self.rate) = (ps_per_byte(rate), rate);
+        self.rate = rate;
+        if !self.at_device_speed {
+            self.ps_per_byte = ps_per_byte(rate);
+        }
+    }
+
+    /// Lets frames leave at the speed of the device, 8 Tb/s: a token bucket before the link keeps
+    /// its rate.
+    pub(crate) const fn set_device_speed(&mut self) {
+        (self.at_device_speed, self.ps_per_byte) = (true, DEVICE_PS_PER_BYTE);
     }
 
     /// The present rate.
@@ -323,6 +339,9 @@ impl Link {
     /// leads to a switch, and the sender's books are up to date.
     pub(crate) fn part(&mut self) -> Self {
         let mut half = Self::new(self.number, (self.rate(), self.delay), self.arrival, false);
+        if self.at_device_speed {
+            half.set_device_speed();
+        }
         while !self.ring.all_wait() {
             half.ring.push(self.ring.take_first());
         }

@@ -1,11 +1,12 @@
 //! The egress port of a switch, and its queues.
 
 mod ahead;
+mod bucket;
 
 use std::collections::VecDeque;
 use std::hint::black_box;
 
-use incast_cc::{Rate, Time};
+use incast_cc::{Bytes, Rate, Time};
 use incast_queue::discipline::{AnyDiscipline, Discipline, Job};
 use incast_queue::feedback::{self, Departure, Law as _};
 use incast_queue::management::{AnyLaw, Law, Verdict};
@@ -18,6 +19,7 @@ use super::frame::{Frame, Packets};
 use super::transmitter::Transmitter;
 use crate::metrics::Occupancy;
 use ahead::Ahead;
+use bucket::Bucket;
 
 /// The egress port of a switch: one queue per class.
 ///
@@ -57,6 +59,8 @@ pub struct Port {
     of_all_classes: Option<Box<(AnyLaw, u8)>>,
     /// The answers of the port to senders, if it gives any.
     feedback: Option<Box<Answering>>,
+    /// The token bucket of the port, if it has one. Then it never looks ahead.
+    bucket: Option<Box<Bucket>>,
     /// PFC frames, which go before all others.
     pfc: VecDeque<Frame>,
     pub(crate) counters: PortCounters,
@@ -117,6 +121,7 @@ impl Port {
             scheduler,
             of_all_classes: None,
             feedback: None,
+            bucket: None,
             pfc: VecDeque::new(),
             counters: PortCounters::default(),
         }
@@ -145,6 +150,22 @@ impl Port {
         for law in laws.chain(self.of_all_classes.as_mut().map(|shared| &mut shared.0)) {
             law.set_rate(now, rate);
         }
+        let left = self.transmitter.hops().bytes;
+        if let Some(bucket) = &mut self.bucket {
+            bucket.set_rate(now, rate, left);
+        }
+    }
+
+    /// Gives the port a token bucket of its `rate` and `burst`. Its link has to have the
+    /// [speed of a device](crate::link::Link::set_device_speed), and nothing may look ahead.
+    pub(crate) fn shape(&mut self, rate: Rate, burst: u64) {
+        debug_assert_eq!(self.ahead.most, 0, "starts that are known ahead have no tokens");
+        self.bucket = Some(Box::new(Bucket::new(rate, Bytes::new(burst))));
+    }
+
+    /// Whether the port has a token bucket.
+    pub(crate) const fn is_shaped(&self) -> bool {
+        self.bucket.is_some()
     }
 
     /// The verdict of queue management on a packet that arrives and has room.
@@ -253,15 +274,51 @@ impl Port {
         self.occupancy.touch();
     }
 
-    /// Whether a packet of `class` leaves at once: nothing waits, and nothing stops it. The books
-    /// are up to date, as for the methods that follow.
+    /// Whether a packet of `class` and `wire` bytes leaves at once: nothing waits, and nothing stops
+    /// it. The books are up to date, as for the methods that follow.
     #[inline]
-    pub(crate) fn is_idle(&self, now: Time, class: u8) -> bool {
+    pub(crate) fn is_idle(&mut self, now: Time, class: u8, wire: u16) -> bool {
         self.next_start == Time::MAX
             && self.backlog == 0
             && !self.has_pfc
             && self.transmitter.is_free(now)
             && !self.transmitter.is_paused(class)
+            && (self.bucket.is_none() || self.earliest(now, u64::from(wire)) <= now)
+    }
+
+    /// The earliest time at which a port with a bucket has tokens for a packet of `wire` bytes.
+    #[inline(never)]
+    fn earliest(&mut self, now: Time, wire: u64) -> Time {
+        let left = self.transmitter.hops().bytes;
+        self.bucket.as_mut().map_or(now, |bucket| bucket.earliest(now, wire, left))
+    }
+
+    /// The class of a port with a bucket whose turn it is to send, if there are tokens for its
+    /// packet. Else the port is busy until there are: the packet keeps its turn, as one that is
+    /// being sent, unless it is paused or leaves its queue otherwise.
+    #[inline(never)]
+    fn next_class_with_tokens(&mut self, now: Time, sendable: u8) -> Option<u8> {
+        let turn = self.bucket.as_mut().and_then(|bucket| bucket.turn.take());
+        let class = match turn {
+            Some(class) if sendable & 1 << class != 0 => class,
+            _ => self.scheduled(sendable),
+        };
+        let start = self.earliest(now, self.queues[class as usize].head_bytes());
+        if start <= now {
+            return Some(class);
+        }
+        if let Some(bucket) = &mut self.bucket {
+            bucket.turn = Some(class);
+        }
+        self.transmitter.busy_until = start;
+        None
+    }
+
+    /// The class that the scheduler chooses.
+    #[inline]
+    fn scheduled(&mut self, sendable: u8) -> u8 {
+        let queues = &self.queues;
+        self.scheduler.next(sendable, |class| queues[class as usize].head_bytes())
     }
 
     /// Counts a packet that arrives and waits.
@@ -347,15 +404,17 @@ impl Port {
         frame
     }
 
-    /// The class whose turn it is to send.
+    /// The class whose turn it is to send now.
     #[inline]
-    pub(crate) fn next_class(&mut self) -> Option<u8> {
+    pub(crate) fn next_class(&mut self, now: Time) -> Option<u8> {
         let sendable = self.backlog & self.transmitter.open_classes();
         if sendable == 0 {
             return None;
         }
-        let queues = &self.queues;
-        Some(self.scheduler.next(sendable, |class| queues[class as usize].head_bytes()))
+        if self.is_shaped() {
+            return self.next_class_with_tokens(now, sendable);
+        }
+        Some(self.scheduled(sendable))
     }
 
     /// Takes out the first packet of a class, to be sent. Returns its arrival time too, where queue

@@ -178,7 +178,7 @@ impl Switch {
             return transit.packets.drop(frame);
         }
         let port = &mut self.ports[egress];
-        if port.is_idle(now, class) {
+        if port.is_idle(now, class, wire) {
             self.forward(now, egress, frame, now, transit);
             return self.release(at, frame, transit);
         }
@@ -503,7 +503,7 @@ impl Switch {
                 port.transmitter.transmit(now, &frame, transit);
                 self.trace.pause(now, egress.number(), &frame);
             } else {
-                let Some(class) = port.next_class() else { return };
+                let Some(class) = port.next_class(now) else { return };
                 let Some((mut frame, came)) = port.pop(now, class) else { return };
                 self.trace.queue(now, egress.number(), port.backlog_bytes());
                 if self.has_gaps {

@@ -1,6 +1,6 @@
 //! The resolved plan of a scenario as dictionaries.
 
-use incast_cc::Bytes;
+use incast_cc::{Bytes, Span};
 use incast_sim::workload::Sizes;
 use incast_sim::{Resolved, ResolvedHost, ResolvedQueue, ResolvedTraffic};
 use pyo3::prelude::*;
@@ -13,6 +13,8 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, plan: &Resolved) -> PyResult<Bound<'
     dict.set_item("network", plan.network)?;
     let hosts: PyResult<Vec<_>> = plan.hosts.iter().map(|one| host(py, one)).collect();
     dict.set_item("hosts", hosts?)?;
+    dict.set_item("burst_bytes", plan.burst.map(Bytes::get))?;
+    dict.set_item("burst_time_us", plan.burst_time.map(Span::as_us_f64))?;
     dict.set_item("routing", plan.routing.clone())?;
     dict.set_item("paths", plan.paths)?;
     let all: PyResult<Vec<_>> = plan.traffic.iter().map(|one| traffic(py, one)).collect();

@@ -18,6 +18,10 @@ use crate::{Aqm, Opens, ResolvedClass, Scenario, shared_buffer, topology};
 pub struct Resolved {
     /// The kind of the network, such as `star`.
     pub network: &'static str,
+    /// `switch.burst`, if it is set.
+    pub burst: Option<Bytes>,
+    /// `switch.burst_time`, if it is set.
+    pub burst_time: Option<Span>,
     /// The hosts, in the order of their numbers.
     pub hosts: Vec<ResolvedHost>,
     /// The kinds of routing of all traffic, such as `ecmp`.
@@ -67,6 +71,8 @@ impl Scenario {
         };
         Resolved {
             network: self.network.kind(),
+            burst: self.switch.burst,
+            burst_time: self.switch.burst_time,
             hosts: self.resolved_hosts(&net),
             routing: self.routing_kinds().into_iter().map(RoutingKind::as_str).collect(),
             paths: self.routing.paths.len(),

@@ -1,6 +1,6 @@
 //! The settings of switches.
 
-use incast_cc::{Bytes, Fraction, Span};
+use incast_cc::{Bytes, Fraction, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -33,6 +33,18 @@ pub struct Switch {
     #[serde(deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub port_limit: Option<Bytes>,
+    /// The burst of a token bucket at each egress port, as Linux's `tbf` has it. Tokens grow at the
+    /// rate of the link up to the burst. A packet leaves as soon as there are tokens for all of its
+    /// bytes, at 8 Tb/s: the speed of the device. Without `burst` and `burst_time` ports have no
+    /// bucket: each packet takes its time at the rate of the link.
+    #[serde(deserialize_with = "quantity::optional_size")]
+    #[schemars(with = "Option<String>")]
+    pub burst: Option<Bytes>,
+    /// The burst of the token bucket as a time at the rate of each link. With `burst` too, a port
+    /// has the larger of the two.
+    #[serde(deserialize_with = "quantity::optional_duration")]
+    #[schemars(with = "Option<String>")]
+    pub burst_time: Option<Span>,
     /// The ECN threshold: data packets that find more than this in their queue, themselves counted,
     /// are marked. This needs packets that may be marked: those of messages, and those of streams
     /// if `transport.stream.ecn` says so.
@@ -58,6 +70,16 @@ pub struct Switch {
 }
 
 impl Switch {
+    /// Whether each egress port has a token bucket.
+    pub const fn has_bucket(&self) -> bool {
+        self.burst.is_some() || self.burst_time.is_some()
+    }
+
+    /// The burst of the token bucket of a port whose link has `rate`, if ports have one.
+    pub fn burst_at(&self, rate: Rate) -> Option<Bytes> {
+        self.burst.max(self.burst_time.map(|time| rate.bytes_in(time)))
+    }
+
     /// The feedback of ports in the language `kind`, if they speak it.
     pub fn feedback(&self, kind: &str) -> Option<AnyFeedback> {
         let stamps = self.telemetry && kind == "int";
@@ -82,6 +104,8 @@ impl Default for Switch {
             alpha: Fraction::ONE,
             queue_limit: None,
             port_limit: None,
+            burst: None,
+            burst_time: None,
             ecn_threshold: None,
             ecn_scope: EcnScope::default(),
             aqm: None,

@@ -149,6 +149,8 @@ fn configuration<'a>(
         }
     });
     let headroom = topology.cables.iter().map(|cable| headroom(scenario, cable).get());
+    let bursts = topology.cables.iter().filter_map(|cable| scenario.switch.burst_at(cable.rate));
+    let bursts = bursts.map(Bytes::get);
     NetworkConfig {
         topology,
         ports,
@@ -156,6 +158,7 @@ fn configuration<'a>(
         switch: switch_config(scenario, mix, look_ahead(scenario, mix)),
         routes: routing.switches.clone(),
         headroom: headroom.collect(),
+        bursts: bursts.collect(),
         link_changes: link_changes(scenario, topology),
         route_changes: routing.changes.clone(),
         seed,
@@ -194,15 +197,16 @@ fn pin(net: &mut Net, flows: &Flows, ways: &Ways) {
 }
 
 /// The number of packets that a port may put on its link before they start. 0 where the queue at a
-/// packet's departure matters, or where a link may fail or change its rate in the meantime. Few
-/// where PFC or another class may take them back.
+/// packet's departure matters, where it waits for tokens, or where a link may fail or change its
+/// rate in the meantime. Few where PFC or another class may take them back.
 fn look_ahead(scenario: &Scenario, mix: &Mix) -> u32 {
     let classes = scenario.classes_in(mix);
     let feedback = has_feedback(scenario, mix);
     let managed = classes
         .iter()
         .any(|class| class.aqm.is_some() || class.weight.is_some() || !class.discipline.is_fifo());
-    if managed || feedback || mix.has_oracle() || !scenario.events.is_empty() {
+    let shaped = scenario.switch.has_bucket();
+    if managed || shaped || feedback || mix.has_oracle() || !scenario.events.is_empty() {
         0
     } else if classes.len() > 1 || scenario.switch.pfc.enabled {
         16

@@ -17,9 +17,10 @@
 //!   ideal is a lower bound over all cuts.
 //! * For a read, the request (one packet) comes first.
 //!
-//! A slowdown is a completion time over the ideal one. It is at least 1, with two exceptions: where
-//! an event has made a link faster, and where packets are sprayed. The ideal is that of one path; a
-//! message that takes several at once has more than the rate of one path, and may have faster ones.
+//! A slowdown is a completion time over the ideal one. It is at least 1, with three exceptions:
+//! where an event has made a link faster, where ports pass bursts (`switch.burst`), and where
+//! packets are sprayed. The ideal is that of one path; a message that takes several at once has
+//! more than the rate of one path, and may have faster ones.
 //!
 //! The modules inside have the references for all messages of a run: [`fluid`], [`greedy`],
 //! [`srpt`].

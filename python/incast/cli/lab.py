@@ -68,7 +68,8 @@ def lab(
     _write(session, places)
     rows = session.rows()
     if as_json:
-        print(json.dumps({"rows": [asdict(row) for row in rows]}, allow_nan=False))
+        said = {"rows": [asdict(row) for row in rows], "bucket": session.bucket}
+        print(json.dumps(said, allow_nan=False))
     elif rows:
         late.lab_report.print_rows(late.writing.console(), session.title, rows, delay=session.delay)
         if out is not None:
@@ -111,6 +112,9 @@ class _Session:
         self._of: dict[Target, Scenario] = {
             one: options.load(scenario, one.assignments(assignments)) for one in targets
         }
+        for one in targets:
+            if one.predicts:
+                self._of[one] = late.plan.shaped(self._of[one])
         self._plan: BedPlan | None = None
         if any(one.carrier != late.carriers.SIMULATOR for one in targets):
             self._plan = late.plan.read(self.scenario)
@@ -193,6 +197,14 @@ class _Session:
             raise KeyboardInterrupt
         return run
 
+    @property
+    def bucket(self) -> dict[str, float] | None:
+        """The token bucket of the test bed's ports, and of those that predict it."""
+        if self._plan is None:
+            return None
+        of = self._plan
+        return {"burst_bytes": of.burst_bytes, "burst_time_us": of.burst_time_us}
+
     def rows(self) -> "list[Row]":
         """The figures of all runs."""
         rows = []
@@ -221,8 +233,8 @@ class _Session:
 
 
 def _said_of(stands: Any, kernel: Path | None) -> str:  # noqa: ANN401
-    """A sentence on what the test bed lacks."""
-    said = [stands.delays] if stands.delays else []
+    """Sentences on the test bed's ports, and on what it lacks."""
+    said = [stands.plan.bucket, *filter(None, [stands.delays])]
     if stands.plan.mark_bytes is not None and kernel is None:
         said.append("Without incast-kernel no switch marks packets (ECN).")
     return " ".join(said)

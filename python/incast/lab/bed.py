@@ -20,8 +20,6 @@ TOOLS = ("ip", "tc")
 TOOLS_OF_TCP = ("iperf3", "taskset")
 """The programs that send over Linux TCP."""
 _PACKAGES = {"ip": "iproute2", "tc": "iproute2", "iperf3": "iperf3", "taskset": "util-linux"}
-# The least burst of a token bucket: a whole burst of TSO.
-_LEAST_BURST = 70_000
 # A relay adds as much by itself.
 _LEAST_DELAY_US = 20.0
 
@@ -205,10 +203,10 @@ def _make(bed: Bed, kernel: Path | None) -> None:
         call("tc", "-n", bed.netns(one.name), "qdisc", "add", "dev", "eth0", "root", *netem)
     for port, rate_mbps in bed.shaped:
         # Shaped at the switch's port: TCP's small queues would hide a queue on the sender's device.
-        burst = max(_LEAST_BURST, int(rate_mbps * 1e6 / 8 * 0.0005))
         call(
             "tc", "-n", switch, "qdisc", "add", "dev", port, "root", "tbf", "rate",
-            f"{rate_mbps:g}mbit", "limit", str(plan.queue_bytes), "burst", str(burst),
+            f"{rate_mbps:g}mbit", "limit", str(plan.queue_bytes),
+            "burst", str(plan.burst_at(rate_mbps)),
         )  # fmt: skip
         if plan.mark_bytes is not None and kernel is not None:
             mark = [str(kernel), "part", "mark", port, str(plan.mark_bytes)]

@@ -18,10 +18,13 @@ _NO_KERNEL = (
     "incast-kernel is not installed: `make kernel` builds it in a checkout, and says what that "
     "needs; elsewhere: pip install 'incast[kernel]'"
 )
-# Messages over UDP as the simulator knows them: the segments and packets of `crates/udp`, and RTTs
-# by the stamps of a kernel.
+# Linux TCP as the simulator knows it: what the shaper counts, Ethernet, IP, TCP and timestamps.
+# Messages over UDP: the segments and packets of `crates/udp`, and RTTs by the stamps of a kernel.
 _SIMULATED = {
-    LINUX: ["transport.kind=stream", "transport.stream.preset=linux"],
+    LINUX: [
+        "transport.kind=stream", "transport.stream.preset=linux", "transport.mtu=1514B",
+        "transport.header=66B", "transport.ack=66B",
+    ],
     UDP: [
         "transport.kind=message", "transport.segment=60KB", "transport.mtu=1500B",
         "transport.header=103B", "transport.nic=segments", "signal.kind=kernel-timestamps",

@@ -17,6 +17,8 @@ class LabError(IncastError):
 
 
 _MOST_HOSTS = 100
+# The token bucket of each port where the scenario has none: a whole burst of TSO at least.
+_BUCKET = ("switch.burst=70KB", "switch.burst_time=500us")
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,10 @@ class BedPlan:
     """The most bytes in the queue of a switch port."""
     mark_bytes: int | None
     """The ECN threshold of that queue."""
+    burst_bytes: int
+    """The least burst of the token bucket of a switch port."""
+    burst_time_us: float
+    """The burst as a time at the rate of the port, where that is more bytes."""
     parameters: Mapping[str, tuple[str, ...]]
     """The parameters that the scenario sets for each algorithm, `KEY=VALUE`."""
     seconds: float
@@ -169,9 +175,32 @@ class BedPlan:
         to = self.receiver.name
         return self.host(next(a for a, b in self.flows if b == to)).switch
 
+    def burst_at(self, rate_mbps: float) -> int:
+        """The burst of the token bucket of a port, in bytes."""
+        return max(self.burst_bytes, int(rate_mbps * self.burst_time_us / 8))
+
+    @property
+    def bucket(self) -> str:
+        """A sentence on the token buckets of ports."""
+        of_time = f"{self.burst_time_us:g} us of its rate" if self.burst_time_us else ""
+        of_bytes = f"{self.burst_bytes / 1e3:g} KB" if self.burst_bytes else ""
+        burst = " or ".join(filter(None, (of_bytes, of_time)))
+        more = ", whichever is more" if of_bytes and of_time else ""
+        return (
+            f"Each port of a switch is a token bucket that passes {burst} at once{more}, here and "
+            "where this is simulated."
+        )
+
     def host(self, name: str) -> BedHost:
         """The host of a name."""
         return next(host for host in self.hosts if host.name == name)
+
+
+def shaped(scenario: Scenario) -> Scenario:
+    """The scenario with the token bucket of a test bed's ports, if it has none of its own."""
+    plan = scenario.resolved()
+    own = plan["burst_bytes"] is not None or plan["burst_time_us"] is not None
+    return scenario if own else scenario.with_set(*_BUCKET)
 
 
 def read(scenario: Scenario) -> BedPlan:
@@ -180,6 +209,7 @@ def read(scenario: Scenario) -> BedPlan:
     Raises:
         LabError: It asks for what a test bed cannot have.
     """
+    scenario = shaped(scenario)
     name, plan = scenario.name, scenario.resolved()
     switches, places, trunks = _network(scenario)
     ways = _ways(name, switches, set(places.values()), trunks, plan)
@@ -229,6 +259,8 @@ def read(scenario: Scenario) -> BedPlan:
         client=client,
         queue_bytes=queue["limit_bytes"],
         mark_bytes=queue["ecn_threshold_bytes"],
+        burst_bytes=plan["burst_bytes"] or 0,
+        burst_time_us=plan["burst_time_us"] or 0.0,
         parameters={
             section: tuple(f"{key}={value}" for key, value in values)
             for section, values in plan["parameters"].items()

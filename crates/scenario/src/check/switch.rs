@@ -36,6 +36,33 @@ pub(super) fn in_order(aqm: Option<&Aqm>, discipline: &QueueDiscipline) -> Resul
     }
 }
 
+/// The largest burst of a token bucket.
+const LARGEST_BURST: Bytes = Bytes::from_kb(1_000_000);
+
+/// Checks that the token bucket of each port lets every packet pass.
+fn check_burst(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
+    let switch = &scenario.switch;
+    let field = if switch.burst.is_some() { "burst" } else { "burst_time" };
+    let packet = scenario.transport.mtu.max(scenario.transport.ack);
+    for (number, ports) in net.ports().switches.iter().enumerate() {
+        for &(cable, _) in ports {
+            let rate = net.cables[cable].rate;
+            let Some(burst) = switch.burst_at(rate) else { return Ok(()) };
+            let wrong = if burst < packet {
+                format!("never has the tokens for a packet of {packet}; make it larger")
+            } else if burst > LARGEST_BURST {
+                format!("is more than {LARGEST_BURST}; make it smaller")
+            } else {
+                continue;
+            };
+            let switch = &net.switches[number];
+            let message = format!("a burst of {burst} at a port of {switch} with {rate} {wrong}");
+            return Err(Fault::at([&"switch", &field], message));
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     let switch = &scenario.switch;
     for (field, limit) in [("queue_limit", switch.queue_limit), ("port_limit", switch.port_limit)] {
@@ -43,6 +70,7 @@ pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fa
             fits(scenario, limit).map_err(|message| Fault::at([&"switch", &field], message))?;
         }
     }
+    check_burst(scenario, net)?;
     if switch.ecn_scope == EcnScope::Port {
         let marks = |class: &ResolvedClass| class.ecn_threshold.is_some();
         if !scenario.data_classes().iter().any(marks) {

@@ -175,7 +175,7 @@ fn message_times(table: Table, messages: &[Message], end: Time) -> Table {
                 "slowdown",
                 "",
                 "completion over ideal completion; below 1 where spray finds more or faster paths than one, \
-                 or an event makes a link faster",
+                 ports pass bursts, or an event makes a link faster",
             ),
             messages,
             |m| m.slowdown().unwrap_or(f64::NAN),

@@ -101,7 +101,7 @@ pub(super) fn random_graph(random: &mut Random) -> (String, usize, [usize; 2]) {
 }
 
 /// Settings of switches, and the schemes to run with them.
-const SWITCHES: [(&str, &[&str]); 6] = [
+const SWITCHES: [(&str, &[&str]); 8] = [
     ("buffer = \"300KB\"\npfc = { enabled = true, xoff = \"15KB\" }", &["line-rate", "timely"]),
     ("queue_limit = \"30KB\"\necn_threshold = \"9KB\"", &["dcqcn", "newreno"]),
     ("telemetry = true\nqueue_limit = \"200KB\"", &["hpcc"]),
@@ -111,6 +111,12 @@ const SWITCHES: [(&str, &[&str]); 6] = [
         "buffer = \"150KB\"\npfc = { enabled = true, xoff = \"9KB\", watchdog = { after = \"20us\", \
          action = \"drop\" } }",
         &["line-rate"],
+    ),
+    ("burst = \"12KB\"\nqueue_limit = \"30KB\"\necn_threshold = \"9KB\"", &["dcqcn", "newreno"]),
+    (
+        "burst = \"9KB\"\nburst_time = \"3us\"\nbuffer = \"400KB\"\n\
+         pfc = { enabled = true, xoff = \"15KB\" }",
+        &["line-rate", "timely"],
     ),
 ];
 
@@ -136,7 +142,7 @@ const TRAFFIC: &str = r#"
 fn random_networks_parted_at_random_give_the_same_bytes() {
     let mut random = Random::new(29);
     let (mut pauses, mut drops, mut cut, mut reports) = (0, 0, 0, 0);
-    for case in 0..20 {
+    for case in 0..24 {
         let (graph, switches, [a, b]) = random_graph(&mut random);
         let (switch, schemes) = SWITCHES[case % SWITCHES.len()];
         let routing = ["ecmp", "spray"][random.below(2) as usize];
@@ -213,7 +219,8 @@ fn random_switch(random: &mut Random) -> (String, usize) {
     ]);
     let buffer = pick(if limits.starts_with("pfc") { &["4MB", "9MB"] } else { &["40KB", "100KB"] });
     let names = pick(&["", "a", "ab", "abc"]);
-    let mut switch = format!("[switch]\nbuffer = \"{buffer}\"\n{limits}");
+    let burst = pick(&["", "", "", "burst = \"9KB\"\n"]);
+    let mut switch = format!("[switch]\nbuffer = \"{buffer}\"\n{burst}{limits}");
     for name in names.chars() {
         let _ = writeln!(switch, "[[class]]\nname = \"{name}\"");
     }

@@ -150,6 +150,21 @@ fn pieces_make_the_same_whole() {
     }
 }
 
+#[test]
+fn buckets_of_tokens_give_one_result_twice_and_in_pieces() {
+    let document = document(LOSSY).with_set(&["switch.burst=6KB"]).unwrap();
+    for scheme in ["timely", "line-rate"] {
+        let report = run_with(&document, scheme, 1, ALL_TRACES);
+        let events = [report.summary.drops, report.summary.ecn_marks, report.summary.rtt_samples];
+        assert!(!events.contains(&0), "{scheme} is too easy: {events:?}");
+        let whole = everything(&report);
+        for (nodes, events) in PIECES {
+            let pieces = everything(&run_in_chunks(&document, scheme, events, nodes));
+            assert!(whole == pieces, "{scheme}: {events} at a time ({nodes}): another result");
+        }
+    }
+}
+
 /// The lossy network with TCP's streams, hardly a buffer, and switches that stamp.
 fn lossy_streams() -> Document {
     let stream = [
@@ -219,12 +234,14 @@ fn golden_text() -> String {
          # bytes. Renew: INCAST_UPDATE_GOLDEN=1 cargo test -p incast-sim --test golden\n\
          # and say in the commit why the figures moved. Digest: FNV-1a, 64 bits, of all tables.\n",
     );
-    for scheme in SCHEMES {
-        let report = run_with(&document, scheme, 1, TraceConfig::default());
+    let shaped = document.with_set(&["switch.burst=100KB"]).unwrap();
+    let rows = SCHEMES.map(|scheme| (&document, scheme, ""));
+    for (document, scheme, with) in rows.into_iter().chain([(&shaped, "timely", ", burst 100KB")]) {
+        let report = run_with(document, scheme, 1, TraceConfig::default());
         let s = &report.summary;
         let _ = write!(
             text,
-            "\n[{scheme}]\n\
+            "\n[{scheme}{with}]\n\
              throughput {:.6} Gb/s, Jain's index {:.6}\n\
              RTT mean {:.6} us, p50 {:.6} us, p99 {:.6} us, {} samples\n\
              queue mean {:.6} KB, p99 {:.6} KB, max {:.3} KB\n\

@@ -109,6 +109,34 @@ fn limits_hold_a_packet_and_fit_the_buffer() {
 }
 
 #[test]
+fn a_bucket_has_tokens_for_every_packet() {
+    check(&[
+        (
+            "buffer = \"1MB\"",
+            "burst = \"1KB\"",
+            (21, 9),
+            &["1KB", "switch", "10Gbps", "never has the tokens for a packet of 1.5KB", "larger"],
+        ),
+        (
+            "buffer = \"1MB\"",
+            "burst_time = \"1us\"",
+            (21, 14),
+            &["1.25KB", "never has the tokens for a packet of 1.5KB", "larger"],
+        ),
+        (
+            "buffer = \"1MB\"",
+            "burst = \"2000MB\"",
+            (21, 9),
+            &["2GB", "is more than 1GB", "make it smaller"],
+        ),
+        ("buffer = \"1MB\"", "burst = \"0B\"", (21, 9), &["0", "expected"]),
+        ("buffer = \"1MB\"", "bursts = \"9KB\"", (21, 1), &["\"bursts\"", "mean \"burst\""]),
+    ]);
+    let good = GOOD.replace("buffer = \"1MB\"", "burst = \"1500B\"");
+    assert!(Document::parse(good, "good.toml").is_ok(), "one packet");
+}
+
+#[test]
 fn settings_that_would_say_nothing_are_refused() {
     check(&[
         (
