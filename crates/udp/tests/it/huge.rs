@@ -1,19 +1,13 @@
 //! A message of a gigabyte, which takes some seconds and 2 GB of memory: where `INCAST_HUGE` is set.
 //!
-//! `INCAST_HUGE=1 cargo test --release -p incast-udp --test huge`
-
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::print_stderr, reason = "a test may say why it does nothing, and how long it took")]
-
-#[allow(dead_code, reason = "other tests use more of it")]
-mod nodes;
+//! `INCAST_HUGE=1 cargo test --release -p incast-udp --test it huge`
 
 use std::time::Instant;
 
 use incast_udp::security::{Secret, Security};
 use incast_udp::{Event, Node, Refused};
-use nodes::{body, features, options, turn_both};
+
+use crate::nodes::{body, features, options, turn_both};
 
 /// The bytes of the message.
 const HUGE: usize = 1 << 30;

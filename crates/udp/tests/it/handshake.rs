@@ -1,14 +1,5 @@
 //! Opening connections through networks that lose, and with peers that are not who they should be.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod connect;
-
-use connect::{
-    CLIENT, MODES, SERVER, ask, client, client_end, connect, handshake, prove, server, server_end,
-    server_key,
-};
 use incast_cc::{Span, Time};
 use incast_udp::security::{
     Answer, Cipher, End, Handshake, Identity, Listener, MAX_PARAMETERS, Opened, Secret, Security,
@@ -18,6 +9,11 @@ use incast_udp::wire::{ConnectionId, HEADER_BYTES, Mode, Opening};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
+
+use crate::connect::{
+    CLIENT, MODES, SERVER, ask, client, client_end, connect, handshake, prove, server, server_end,
+    server_key,
+};
 
 /// Both ends send something to each other.
 fn assert_open(ours: &mut Opened, theirs: &mut Opened) {

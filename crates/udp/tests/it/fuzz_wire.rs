@@ -1,15 +1,8 @@
 //! Damaged datagrams are understood or refused, never more.
 //!
-//! `INCAST_FUZZ_DATAGRAMS=24000000 cargo test --release -p incast-udp --test fuzz_wire` tries as
+//! `INCAST_FUZZ_DATAGRAMS=24000000 cargo test --release -p incast-udp --test it fuzz_wire` tries as
 //! many; by default it is a million.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::print_stderr, reason = "a test may say how long it took")]
-
-mod damage;
-
-use damage::{Random, damage, fuzz};
 use incast_transport::DueBy;
 use incast_transport::message::{self, PacketSet};
 use incast_udp::wire::{
@@ -17,6 +10,8 @@ use incast_udp::wire::{
     Header, Kind, MAX_COMPLETIONS, Mode, Nack, Opening, Probe, ProbeAnswer, Refusal, Turnaround,
     hello_of_another_version,
 };
+
+use crate::damage::{Random, damage, fuzz};
 
 static BYTES: [u8; 1_500] = [0xa5; 1_500];
 

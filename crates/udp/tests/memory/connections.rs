@@ -1,23 +1,13 @@
 //! Connections that come and go while another peer sends: nothing is left of them.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[allow(dead_code, reason = "other tests use more of it")]
-mod nodes;
-
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use incast_udp::security::Security;
 use incast_udp::{Event, Gone, Node, PeerId};
-use nodes::{body, node};
 
-/// The resident memory of this process, in bytes.
-fn resident() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-    text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4_096
-}
+use crate::nodes::{body, node};
+use crate::{alone, resident};
 
 /// Takes what there is, and returns whether anything was.
 fn poll(node: &mut Node, mut sees: impl FnMut(&mut Node, Event)) {
@@ -29,6 +19,7 @@ fn poll(node: &mut Node, mut sees: impl FnMut(&mut Node, Event)) {
 
 #[test]
 fn a_thousand_connections_under_load_leave_nothing_behind() {
+    let _turn = alone();
     let [mut server, mut busy, mut guest] = [(); 3].map(|()| node(Security::Plain));
     let address = server.address().unwrap();
     let steady = busy.connect(address, None).unwrap();

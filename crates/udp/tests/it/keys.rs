@@ -1,8 +1,5 @@
 //! Files of keys.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use incast_udp::security::{Identity, PeerKey, Secret};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,18 +1,13 @@
 //! Datagrams of open connections: what was sealed is opened, once, and nothing else is.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[allow(dead_code, reason = "other tests use more of it")]
-mod connect;
-
-use connect::{client_end, connect, server_end};
 use incast_udp::security::{Cipher, End, PACKETS_OF_A_KEY, SecurityError, Session, WINDOW};
 use incast_udp::wire::{ConnectionId, HEADER_BYTES, Mode, WireError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use std::collections::HashSet;
+
+use crate::connect::{client_end, connect, server_end};
 
 const WAYS: [Option<Cipher>; 3] = [None, Some(Cipher::Aes128Gcm), Some(Cipher::ChaCha20Poly1305)];
 

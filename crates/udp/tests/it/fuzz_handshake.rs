@@ -1,24 +1,16 @@
 //! Damaged datagrams open no connection and are not taken for those of an open one.
 //!
-//! `INCAST_FUZZ_DATAGRAMS=1000000 cargo test --release -p incast-udp --test fuzz_handshake` tries
-//! as many; by default it is 100,000.
+//! `INCAST_FUZZ_DATAGRAMS=1000000 cargo test --release -p incast-udp --test it fuzz_handshake`
+//! tries as many; by default it is 100,000.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::print_stderr, reason = "a test may say how long it took")]
-
-#[allow(dead_code, reason = "other tests use more of it")]
-mod connect;
-#[allow(dead_code, reason = "other tests use more of it")]
-mod damage;
-
-use connect::{MODES, ask, client, client_end, handshake, prove, server_end};
-use damage::{damage, fuzz};
 use incast_cc::Time;
 use incast_udp::security::{Answer, Handshake, Listener, Opened, SecurityError, Step};
 use incast_udp::wire::{Frames, HEADER_BYTES, Header, Kind, Mode, Opening, Refusal, VERSION};
 use std::hash::Hasher;
 use twox_hash::XxHash3_64;
+
+use crate::connect::{MODES, ask, client, client_end, handshake, prove, server_end};
+use crate::damage::{damage, fuzz};
 
 /// A listener and datagrams for it and for two of its clients.
 struct Target {

@@ -1,8 +1,5 @@
 //! Sockets with real datagrams over the loopback device.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use incast_cc::Span;
 use incast_udp::socket::{
     Class, Ecn, Features, OpenError, Options, ReceiveBatch, Received, Refused, SendBatch, Socket,

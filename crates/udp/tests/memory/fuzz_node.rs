@@ -2,25 +2,13 @@
 //! transport, with numbers near those that count, and damage. The node goes on, in bounded memory
 //! and time, and another peer of it notices nothing.
 //!
-//! `INCAST_FUZZ_DATAGRAMS=24000000 cargo test --release -p incast-udp --test fuzz_node` tries as
-//! many; by default it is 60,000.
-
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::print_stderr, reason = "a test may say what it found")]
-
-mod damage;
-#[allow(dead_code, reason = "other tests use more of it")]
-mod forger;
-#[allow(dead_code, reason = "other tests use more of it")]
-mod nodes;
+//! `INCAST_FUZZ_DATAGRAMS=24000000 cargo test --release -p incast-udp --test memory fuzz_node`
+//! tries as many; by default it is 60,000.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use damage::{Random, damage, fuzz};
-use forger::Forger;
 use incast_cc::AnyAlgorithm;
 use incast_cc::registry::NAMES;
 use incast_transport::DueBy;
@@ -30,7 +18,11 @@ use incast_udp::wire::{
     Close, Completion, Completions, Data, Frame, Nack, Probe, ProbeAnswer, Turnaround,
 };
 use incast_udp::{Counters, Event, Node, PeerId};
-use nodes::{body, features, node, options};
+
+use crate::damage::{Random, damage, fuzz};
+use crate::forger::Forger;
+use crate::nodes::{body, features, node, options};
+use crate::{alone, resident};
 
 /// The datagrams between two turns of the nodes.
 const TOGETHER: usize = 24;
@@ -60,12 +52,6 @@ struct Target {
     longest: Duration,
 }
 
-/// The resident memory of this process, in bytes.
-fn resident() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-    text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4_096
-}
-
 fn bits<T: TryFrom<u64>>(random: &mut Random, mask: u64) -> T {
     T::try_from(random.number() & mask).ok().unwrap()
 }
@@ -80,7 +66,7 @@ impl Target {
         let mut client = node(Security::Plain);
         let honest = client.connect(server.address().unwrap(), None).unwrap();
         let mut at_server = None;
-        nodes::turn_both(&mut client, &mut server, |at_client, _, event| {
+        crate::nodes::turn_both(&mut client, &mut server, |at_client, _, event| {
             if let (false, Event::Opened { peer, .. }) = (at_client, event) {
                 at_server = Some(peer);
             }
@@ -266,7 +252,7 @@ impl Target {
                     is_gone |= self.forged == Some(peer);
                 }
                 Event::Noted { peer, body, .. } if Some(peer) == self.honest[1] => {
-                    assert!(body == nodes::body(self.arrived, 3_000), "{}", self.arrived);
+                    assert!(body == crate::nodes::body(self.arrived, 3_000), "{}", self.arrived);
                     self.arrived += 1;
                 }
                 _ => {}
@@ -339,6 +325,7 @@ impl Target {
 
 #[test]
 fn a_peer_that_breaks_all_rules_harms_nobody_else() {
+    let _turn = alone();
     let needs = |name: &&str| {
         let needs = AnyAlgorithm::named(name).unwrap().needs();
         !needs.iter().any(|need| need.is_of_switches())

@@ -1,9 +1,6 @@
 //! Sockets across a pair of virtual Ethernet devices, whose far end is in a network namespace of
 //! its own. The tests need root, and say so where they are skipped.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::print_stderr, reason = "a skipped test says why")]
 #![expect(unsafe_code, reason = "a thread enters a namespace")]
 
 use incast_udp::socket::{

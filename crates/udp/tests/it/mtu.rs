@@ -1,13 +1,7 @@
 //! Nodes on paths of several MTUs: virtual Ethernet devices between network namespaces. The tests
 //! need root, and say so where they are skipped.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::print_stderr, reason = "a skipped test says why")]
 #![expect(unsafe_code, reason = "a thread enters a namespace")]
-
-#[allow(dead_code, reason = "other tests use more of it")]
-mod nodes;
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -17,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use incast_udp::security::Security;
 use incast_udp::{Event, Gone, Node, Options};
-use nodes::{body, features, turn_both, until};
+
+use crate::nodes::{body, features, turn_both, until};
 
 /// Two namespaces with a link between them, or a path of two links with a router; they go when
 /// this is dropped.

@@ -1,9 +1,5 @@
 //! Nodes that talk to each other over the loopback device.
 
-#![cfg(target_os = "linux")]
-
-mod nodes;
-
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -12,7 +8,7 @@ use incast_cc::{AnyAlgorithm, Span};
 use incast_udp::security::{Identity, Secret, Security, SecurityError};
 use incast_udp::{Event, Gone, Node, Priority, Reach, Refused, Terms};
 
-use nodes::{body, features, local, node, options, turn_both, until};
+use crate::nodes::{body, features, local, node, options, turn_both, until};
 
 #[test]
 fn calls_and_notes_of_all_lengths_arrive_under_each_protection() {
@@ -140,7 +136,7 @@ fn priorities_go_before_sizes() {
             Event::Noted { body, .. } => arrived.push(body.len()),
             Event::Called { call, body, .. } => {
                 arrived.push(body.len());
-                node.reply(call, nodes::body(6, 100)).unwrap();
+                node.reply(call, crate::nodes::body(6, 100)).unwrap();
             }
             Event::Replied { call, .. } => replied.push(call),
             _ => {}

@@ -1,19 +1,14 @@
 //! The end that answers: it sends no one more than came from him before he has proved his address,
 //! opens a connection once, and says which connections it does not know.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[allow(dead_code, reason = "other tests use more of it")]
-mod connect;
-
-use connect::{MODES, ask, client, client_end, connect, handshake, prove, server_end};
 use incast_cc::{Span, Time};
 use incast_udp::security::{Answer, Handshake, Listener, Session, Step};
 use incast_udp::wire::{COOKIE_BYTES, ConnectionId, HEADER_BYTES, Header, Kind, Mode, Opening};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
+
+use crate::connect::{MODES, ask, client, client_end, connect, handshake, prove, server_end};
 
 /// A datagram of somebody who does not receive at the address that he gives.
 #[derive(Clone, Debug)]

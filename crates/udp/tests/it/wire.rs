@@ -1,8 +1,5 @@
 //! The format of datagrams: what is written is read, and what is cut short or out of range is a
-//! fault. `fuzz.rs` has damaged datagrams.
-
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! fault. `fuzz_wire.rs` has damaged datagrams.
 
 use incast_transport::DueBy;
 use incast_transport::message::{self, PacketSet};

@@ -1,27 +1,16 @@
 //! Recordings of nodes that talk over a lossy path, replayed far from any socket.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::print_stderr, reason = "a test may say how long it took")]
-
-#[allow(dead_code, reason = "other tests use more of it")]
-mod damage;
-#[allow(dead_code, reason = "other tests use more of it")]
-mod nodes;
-#[allow(dead_code, reason = "other tests use more of it")]
-mod relays;
-
 use std::time::{Duration, Instant};
 
-use damage::Random;
 use incast_cc::AnyAlgorithm;
 use incast_cc::registry::NAMES;
 use incast_transport::recording::{Replayed, replay};
 use incast_udp::security::Security;
 use incast_udp::{Event, Node};
 
-use nodes::{body, features, options};
-use relays::{Chaos, Relay};
+use crate::damage::Random;
+use crate::nodes::{body, features, options};
+use crate::relays::{Chaos, Relay};
 
 /// The memory of a recording: enough for all of it.
 const BYTES: usize = 64 << 20;

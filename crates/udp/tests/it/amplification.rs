@@ -1,26 +1,16 @@
 //! An address that has not proved that it receives gets no more than three times the bytes that
 //! came from it, whatever they are.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::print_stderr, reason = "a test may say how long it took")]
-
-#[allow(dead_code, reason = "other tests use more of it")]
-mod damage;
-#[allow(dead_code, reason = "other tests use more of it")]
-mod forger;
-#[allow(dead_code, reason = "other tests use more of it")]
-mod nodes;
-
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use damage::{Random, damage};
-use forger::Forger;
 use incast_udp::security::{End, Handshake, Identity, PeerKey, Secret, Security, Step, fresh_id};
 use incast_udp::wire::{COOKIE_BYTES, ConnectionId, Frame, Opening, Probe, Refusal, VERSION};
 use incast_udp::{Event, Node};
-use nodes::{body, node, options};
+
+use crate::damage::{Random, damage};
+use crate::forger::Forger;
+use crate::nodes::{body, node, options};
 
 /// Sends a datagram from an address of its own, and returns the bytes that it gets for it.
 fn answered(server: &mut Node, datagram: &[u8], time: Duration) -> usize {
@@ -122,7 +112,7 @@ fn a_cookie_from_elsewhere_opens_nothing() {
 fn an_address_from_which_datagrams_of_a_connection_come_gets_probes_alone() {
     let mut options = options(Security::Plain);
     options.patience = Duration::from_secs(60);
-    let mut server = Node::open(options, nodes::features()).unwrap();
+    let mut server = Node::open(options, crate::nodes::features()).unwrap();
     let mut forger = Forger::connect(&mut server);
     forger.send(&[Frame::Probe(Probe { id: 1 })]);
     let mut peer = None;

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use super::damage::Random;
+use crate::damage::Random;
 
 /// The shares of datagrams that something happens to, in thousandths.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,20 +1,17 @@
 //! The data path takes no memory: sends, receives and stamps after the batches were made, and
 //! sealing and opening datagrams of an open connection.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(unsafe_code, reason = "an allocator that counts")]
 
-#[allow(dead_code, reason = "other tests use more of it")]
-mod connect;
-
-use connect::{client_end, connect, server_end};
 use incast_udp::security::Cipher;
 use incast_udp::socket::{Features, Options, ReceiveBatch, SendBatch, Socket, Transmit};
 use incast_udp::wire::{Close, Frame, Frames, HEADER_BYTES, Mode};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::Duration;
+
+use crate::alone;
+use crate::connect::{client_end, connect, server_end};
 
 struct Counting;
 
@@ -41,6 +38,7 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn batches_take_memory_once() {
+    let _turn = alone();
     let features = Features::probe().unwrap();
     let open = || Socket::open(&Options::at("127.0.0.1:0".parse().unwrap()), features).unwrap();
     let (mut from, mut to) = (open(), open());
@@ -72,6 +70,7 @@ fn batches_take_memory_once() {
 
 #[test]
 fn datagrams_are_sealed_and_opened_without_memory() {
+    let _turn = alone();
     for (mode, cipher) in [
         (Mode::Plain, Cipher::Aes128Gcm),
         (Mode::Secret, Cipher::Aes128Gcm),

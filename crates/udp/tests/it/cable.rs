@@ -1,10 +1,6 @@
 //! A cable that delays frames between two network namespaces. The test needs root, and says so where
 //! it is skipped.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::print_stderr, reason = "a skipped test says why")]
-
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 

@@ -1,9 +1,5 @@
 //! Nodes that one thread drives in turn, and the traffic of a test bed on them.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::print_stderr, reason = "a skipped test says why")]
-
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 

@@ -2,30 +2,21 @@
 //! message arrives once, in order and with equal bytes, or never if it was withdrawn, and every
 //! call and note ends with one event.
 //!
-//! `INCAST_UDP_MESSAGES=1000000 cargo test --release -p incast-udp --test relay` sends as many; by
-//! default it is 21,000.
-
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::print_stderr, reason = "a test may say how long it took")]
-
-#[allow(dead_code, reason = "other tests use more of it")]
-mod damage;
-#[allow(dead_code, reason = "other tests use more of it")]
-mod nodes;
-mod relays;
+//! `INCAST_UDP_MESSAGES=1000000 cargo test --release -p incast-udp --test it relay` sends as many;
+//! by default it is 21,000.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use damage::Random;
 use incast_cc::timely::Timely;
 use incast_cc::{AnyAlgorithm, Rate};
 use incast_udp::security::{Identity, Secret, Security};
 use incast_udp::{CallId, Event, Incoming, Node, PeerId, Reach};
-use nodes::{body, features, options};
-use relays::{Chaos, Relay};
+
+use crate::damage::Random;
+use crate::nodes::{body, features, options};
+use crate::relays::{Chaos, Relay};
 
 /// The longest message that counts as short.
 const SHORT: usize = 8 << 10;
@@ -190,7 +181,7 @@ impl Side {
     fn arrives(of: &mut [VecDeque<Posted>; 2], body: &Bytes, is_call: bool) -> u64 {
         let lane = usize::from(body.len() <= SHORT);
         let (number, bytes, calls) = of[lane].pop_front().expect("a message that nobody sent");
-        assert!(is_call == calls && *body == nodes::body(number, bytes), "{number} {bytes}");
+        assert!(is_call == calls && *body == crate::nodes::body(number, bytes), "{number} {bytes}");
         number
     }
 
@@ -216,7 +207,7 @@ impl Side {
                 Event::Replied { call, body } => {
                     let number = self.calls.remove(&call).expect("a reply to nothing");
                     let Fate::Replied(bytes) = fate(number) else { panic!("{number}") };
-                    assert!(body == nodes::body(!number, bytes), "{number} {bytes}");
+                    assert!(body == crate::nodes::body(!number, bytes), "{number} {bytes}");
                 }
                 Event::Refused { call, reason } => {
                     let number = self.calls.remove(&call).expect("a refusal of nothing");

@@ -1,10 +1,5 @@
 //! Hosts whose nodes have threads of their own, blocking and asynchronous.
 
-#![cfg(target_os = "linux")]
-
-#[allow(dead_code, reason = "other tests use the rest")]
-mod nodes;
-
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,7 +12,7 @@ use incast_udp::load::{self, Load};
 use incast_udp::security::{Secret, Security};
 use incast_udp::{Event, Failure, Gone, Host, Node, Options, Priority, Request, Terms};
 
-use nodes::{body, features, local, options};
+use crate::nodes::{body, features, local, options};
 
 fn host(security: Security) -> Host {
     Host::with_features(&options(security), 1, features()).unwrap()

@@ -1,26 +1,19 @@
 //! What a node bears from peers that break the rules, from floods, and from settings at their
 //! limits.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[allow(dead_code, reason = "other tests use more of it")]
-mod forger;
-#[allow(dead_code, reason = "other tests use more of it")]
-mod nodes;
-
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use forger::{Forger, whole};
 use incast_cc::{AnyAlgorithm, Rate};
 use incast_udp::security::{Security, SecurityError};
 use incast_udp::socket::{SendBatch, Socket, Transmit};
 use incast_udp::wire::{ConnectionId, Frame, Header, Kind, Probe};
 use incast_udp::{Event, Gone, Node, Priority, Reach, Refused, Terms};
-use nodes::{body, features, node, options, turn_both, until};
+
+use crate::forger::{Forger, whole};
+use crate::nodes::{body, features, node, options, turn_both, until};
 
 fn soon() -> Instant {
     Instant::now() + Duration::from_secs(10)

@@ -1,24 +1,16 @@
 //! Two processes, of which one is killed or stopped.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::print_stderr, reason = "a test may say how long it took")]
-
-#[allow(dead_code, reason = "other tests use more of it")]
-mod damage;
-#[allow(dead_code, reason = "other tests use more of it")]
-mod nodes;
-
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use damage::Random;
 use incast_udp::security::Security;
 use incast_udp::{CallId, Event, Gone, Node, PeerId};
-use nodes::{body, features, local, options};
+
+use crate::damage::Random;
+use crate::nodes::{body, features, local, options};
 
 /// What a child is to do: `server ADDRESS`, or `client ADDRESS CALLS`.
 const TASK: &str = "INCAST_UDP_TEST_CHILD";
@@ -131,7 +123,7 @@ struct Process(Child);
 impl Process {
     fn start(task: &str) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "child"]).env(TASK, task).stdout(Stdio::null());
+        command.args(["--exact", "processes::child"]).env(TASK, task).stdout(Stdio::null());
         Self(command.spawn().unwrap())
     }
 
