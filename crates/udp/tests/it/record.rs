@@ -100,7 +100,8 @@ fn the_simulators_endpoint_makes_the_same_sends_and_rates_of_what_came_over_the_
             assert!(sends > 200 && arrivals > 200, "{name} {replayed:?}");
             assert!(rates >= samples && samples > 10, "{name} {replayed:?}");
             assert_eq!((connections, replayed.is_full), (4, false), "{name}");
-            assert_eq!(text.contains("\nwithdraw "), end == "client", "{name}");
+            // A server may take back replies to calls that were cancelled.
+            assert!(text.contains("\nwithdraw ") || end == "server", "{name}");
             let lines = text.lines().skip_while(|&line| line != "begin").count();
             assert_eq!(calls + 2, lines as u64, "all lines between the head and the end");
             again += replayed.again;
