@@ -17,7 +17,7 @@ use self::episode::Episode;
 use super::segment::{Departure, Fate, Segment, burst_size};
 use super::segment_limit;
 use crate::backlog::{Piece, Posted};
-use crate::config::{Config, Nic};
+use crate::config::{Config, Nic, Serialization};
 use crate::connection::ENDLESS;
 use crate::engines::Engines;
 use crate::packet::message::{Data, PacketSet};
@@ -156,7 +156,7 @@ impl<C: CongestionControl> Sender<C> {
     fn is_window_limited(&self, now: Time, config: &Config) -> bool {
         !self.engines.messages.is_empty()
             && !self.engines.rate.admits(self.segment_bytes(config))
-            && self.engines.pacer.send_time(self.pace()) <= now
+            && self.engines.pacer.send_time(self.pace(config)) <= now
     }
 
     /// The time at which the next packet may leave; [`None`] while there is none, or none is
@@ -179,7 +179,7 @@ impl<C: CongestionControl> Sender<C> {
         } else {
             false
         };
-        allowed.then(|| self.engines.pacer.send_time(self.pace()))
+        allowed.then(|| self.engines.pacer.send_time(self.pace(config)))
     }
 
     /// The payload of the next segment: the rest of the message, but at most a segment and a burst.
@@ -197,8 +197,14 @@ impl<C: CongestionControl> Sender<C> {
         })
     }
 
-    fn pace(&self) -> Rate {
-        self.engines.pace(None).unwrap_or(Rate::MAX)
+    /// The rate of the pacer. No NIC holds segments back to the line rate that a link takes at once,
+    /// so the pacer does.
+    fn pace(&self, config: &Config) -> Rate {
+        let rate = self.engines.pace(None).unwrap_or(Rate::MAX);
+        match config.serialization {
+            Serialization::LineRate => rate,
+            Serialization::Nothing => rate.min(config.line_rate),
+        }
     }
 
     /// Starts the next segment, or the repetition of one, whose send time has come. `now` is the

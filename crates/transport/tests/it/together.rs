@@ -2,11 +2,11 @@
 
 use incast_cc::{AnyAlgorithm, AnyControl, Bytes, Rate, Span, Time};
 use incast_transport::{
-    Body, Config, Endpoint, Nic, Operation, Packet, Report, Role, message::Data,
+    Body, Config, Endpoint, Nic, Operation, Packet, Report, Role, Serialization, message::Data,
 };
 use proptest::prelude::*;
 
-use crate::common::kept;
+use crate::common::{kept, plain};
 
 /// A packet that has left: its connection, its place in all payload, and itself.
 type Left = (u32, u64, Data);
@@ -87,6 +87,41 @@ proptest! {
                 }
             }
             prop_assert_eq!(single.next_timer(now), whole.next_timer(now));
+        }
+    }
+}
+
+#[test]
+fn no_connection_sends_above_the_line_rate_where_no_nic_holds_it_back() {
+    for serialization in [Serialization::LineRate, Serialization::Nothing] {
+        let plain = plain::window(1 << 30);
+        let config = Config {
+            segment: Bytes::new(20 * 1_400),
+            payload: Bytes::new(1_400),
+            nic: Nic::Segments,
+            full_packets: true,
+            line_rate: Rate::from_gbps(1),
+            serialization,
+            ..Config::default()
+        };
+        let mut end = Endpoint::new(config, Box::new(move |_, _| plain.clone()));
+        end.open(Role::Sender, 0);
+        end.post(Time::ZERO, 0, Operation::Write { bytes: 10_000_000 });
+        let mut payload = 0;
+        for us in 0..10_000 {
+            let now = Time::ZERO + Span::from_us(us);
+            end.on_timer(now);
+            while let Some(burst) = end.poll_burst(now, u8::MAX) {
+                payload += burst.payload();
+                end.on_timer(now);
+            }
+        }
+        // 1.25 MB in 10 ms, and the segment that has just left.
+        match serialization {
+            Serialization::LineRate => assert_eq!(payload, 10_000_000, "the NIC is the carrier's"),
+            Serialization::Nothing => {
+                assert!((1_250_000..=1_278_000).contains(&payload), "{payload}")
+            }
         }
     }
 }
