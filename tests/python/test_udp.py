@@ -400,22 +400,22 @@ def test_ends_of_different_versions_say_so(command: Command) -> None:
             for _ in range(2):
                 hello, client = other.recvfrom(2_000)
                 hellos.append(hello)
-                other.sendto(bytes([3, 3, 0, 0]) + hello[20:28] + bytes(8), client)
+                other.sendto(bytes([4, 3, 0, 0]) + hello[20:28] + bytes(8), client)
 
         thread = threading.Thread(target=answer)
         thread.start()
         done = command("udp", "call", address, "--plaintext", "--duration", "1s")
         thread.join()
         assert (done.code, done.out) == (2, "")
-        said = "speaks version 3, this end version 2; update the older one"
+        said = "speaks version 4, this end version 3; update the older one"
         assert done.err == f"error: {address} {said}\n"
 
         with udp.Host("127.0.0.1:0", plaintext=True) as server:
             host, _, port = server.address.rpartition(":")
-            other.sendto(bytes([3]) + hellos[0][1:], (host, int(port)))
+            other.sendto(bytes([4]) + hellos[0][1:], (host, int(port)))
             refused = other.recv(2_000)
             # Its own version, a refusal, to the sender, because of the version.
-            assert (refused[0], refused[1], refused[4:12]) == (2, 6, hellos[0][20:28])
+            assert (refused[0], refused[1], refused[4:12]) == (3, 6, hellos[0][20:28])
             assert refused[20] == 0
             assert server.rejected() == [(address, f"{address} {said}")]
 
