@@ -120,7 +120,7 @@ fn no_connection_sends_above_the_line_rate_where_no_nic_holds_it_back() {
         match serialization {
             Serialization::LineRate => assert_eq!(payload, 10_000_000, "the NIC is the carrier's"),
             Serialization::Nothing => {
-                assert!((1_250_000..=1_278_000).contains(&payload), "{payload}")
+                assert!((1_250_000..=1_278_000).contains(&payload), "{payload}");
             }
         }
     }
