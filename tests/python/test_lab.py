@@ -204,6 +204,10 @@ def test_networks_whose_ways_a_test_bed_cannot_choose_are_refused() -> None:
         _plan(text)
     with pytest.raises(plan.LabError, match="1024 hosts: a test bed has 100 at most"):
         plan.read(incast.load("fat-tree-1024"))
+    # Lossless queues have no room for the bursts of its many ports.
+    token = r"ports of a test bed are token buckets: .*headroom"
+    with pytest.raises(plan.LabError, match=token):
+        plan.shaped(incast.load("fat-tree-1024"))
 
 
 DUMBBELL = STAR.replace(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from incast._core import IncastError, Scenario, Workload
+from incast._core import IncastError, ParameterError, Scenario, Workload
 
 if TYPE_CHECKING:  # types that only the stub has
     from incast import _core
@@ -197,10 +197,20 @@ class BedPlan:
 
 
 def shaped(scenario: Scenario) -> Scenario:
-    """The scenario with the token bucket of a test bed's ports, if it has none of its own."""
+    """The scenario with the token bucket of a test bed's ports, if it has none of its own.
+
+    Raises:
+        LabError: The scenario cannot have it.
+    """
     plan = scenario.resolved()
-    own = plan["burst_bytes"] is not None or plan["burst_time_us"] is not None
-    return scenario if own else scenario.with_set(*_BUCKET)
+    if plan["burst_bytes"] is not None or plan["burst_time_us"] is not None:
+        return scenario
+    try:
+        return scenario.with_set(*_BUCKET)
+    except ParameterError as error:
+        raise LabError(
+            f"{scenario.name}: the ports of a test bed are token buckets: {error}"
+        ) from error
 
 
 def read(scenario: Scenario) -> BedPlan:
@@ -209,9 +219,9 @@ def read(scenario: Scenario) -> BedPlan:
     Raises:
         LabError: It asks for what a test bed cannot have.
     """
+    switches, places, trunks = _network(scenario)
     scenario = shaped(scenario)
     name, plan = scenario.name, scenario.resolved()
-    switches, places, trunks = _network(scenario)
     ways = _ways(name, switches, set(places.values()), trunks, plan)
     traffics = plan["traffic"]
     for one in traffics:

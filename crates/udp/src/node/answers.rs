@@ -3,7 +3,6 @@
 use incast_cc::Span;
 use incast_transport::Body;
 
-use super::peers::SHORT;
 use crate::socket::Stamp;
 use crate::wire::{Completion, Completions, Frame, Nack, Turnaround};
 
@@ -22,11 +21,6 @@ impl Answer {
     /// Whether the RTT of the packet is measured.
     pub(super) const fn is_timed(&self) -> bool {
         self.arrived_ns.is_some()
-    }
-
-    /// Whether the RTT of the packet is measured, and the packet is of a short message.
-    pub(super) const fn is_timed_short(&self) -> bool {
-        self.is_timed() && self.connection as usize == SHORT
     }
 
     /// The turnaround of the packet, if it is answered now.

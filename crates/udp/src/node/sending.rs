@@ -14,7 +14,7 @@ use incast_transport::message::OutgoingBurst;
 use super::answers::{Answer, frame_of};
 use super::departures::{Arrival, Burst};
 use super::names::PeerId;
-use super::peers::{LANES, LONG, Lane, Owner, Peer};
+use super::peers::{LANES, LONG, Lane, Owner, Peer, SHORT};
 use super::run::{Exit, Run};
 use super::stamping::Stamping;
 use super::{IP_UDP_BYTES, Node, overhead};
@@ -200,9 +200,10 @@ impl Node {
         let mut exit = Exit { out, departures, options, marks: *marks };
         if run.is_urgent() && !answers.is_empty() {
             let read = Clock::stamp();
-            let any_timed = answers.iter().any(Answer::is_timed);
-            let asks = any_timed && (answers.iter().any(Answer::is_timed_short) || handing.asks());
-            if *has_stamps && asks {
+            let mut timed = answers.iter().filter(|answer| answer.is_timed()).peekable();
+            let any = timed.peek().is_some();
+            let of_short = timed.any(|answer| answer.connection as usize == SHORT);
+            if *has_stamps && (of_short || any && handing.asks()) {
                 run.was_read(read);
             }
             let now = handing.departure(read);
