@@ -205,8 +205,8 @@ def test_networks_whose_ways_a_test_bed_cannot_choose_are_refused() -> None:
     with pytest.raises(plan.LabError, match="1024 hosts: a test bed has 100 at most"):
         plan.read(incast.load("fat-tree-1024"))
     # Lossless queues have no room for the bursts of its many ports.
-    token = r"ports of a test bed are token buckets: .*headroom"
-    with pytest.raises(plan.LabError, match=token):
+    bursts = r"ports of a test bed are token buckets: .*headroom"
+    with pytest.raises(plan.LabError, match=bursts):
         plan.shaped(incast.load("fat-tree-1024"))
 
 
