@@ -75,13 +75,7 @@ impl Segment {
     /// The payload of some of the packets.
     #[expect(clippy::cast_possible_truncation, reason = "a payload is below an MTU")]
     pub(super) fn payload_of(&self, packets: PacketSet, config: &Config) -> u32 {
-        let full = config.payload.get() as u32;
-        let last = u32::from(self.count) - 1;
-        if packets.contains(last) {
-            full * (packets.len() - 1) + (self.bytes - full * last)
-        } else {
-            full * packets.len()
-        }
+        payload_of(packets, self.count, self.bytes, config.payload.get() as u32)
     }
 
     /// The departure of the burst of `attempt`; those of the first and of the last attempt are
@@ -111,6 +105,18 @@ impl Segment {
     /// Whether all of it counts as lost, without a report of the receiver.
     pub(super) const fn is_given_up(&self) -> bool {
         matches!(self.fate, Fate::Queued) && self.flying == 0 && self.missing.is_empty()
+    }
+}
+
+/// The payload of some packets of a segment that has `count` of them and `bytes` of payload; all
+/// but its last have `full`.
+#[inline]
+pub(super) fn payload_of(packets: PacketSet, count: u8, bytes: u32, full: u32) -> u32 {
+    let last = u32::from(count) - 1;
+    if packets.contains(last) {
+        full * (packets.len() - 1) + (bytes - full * last)
+    } else {
+        full * packets.len()
     }
 }
 

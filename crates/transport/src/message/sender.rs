@@ -387,11 +387,16 @@ impl<C: CongestionControl> Sender<C> {
             return Some(next);
         }
         next.then = None;
+        self.end_burst(now);
+        Some(next)
+    }
+
+    /// Ends the burst whose last packet leaves. The timer of an answer starts unless it runs.
+    fn end_burst(&mut self, now: Time) {
         if !self.awaits_answer() {
             self.engines.timer_from = now;
         }
         self.burst = None;
-        Some(next)
     }
 
     /// Sets the `t_send` of a segment when the first packet of its burst leaves.

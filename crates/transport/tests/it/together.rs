@@ -11,15 +11,21 @@ use crate::common::{kept, plain};
 /// A packet that has left: its connection, its place in all payload, and itself.
 type Left = (u32, u64, Data);
 
-fn end(algorithm: &'static str) -> Endpoint<AnyControl> {
-    let config = Config {
+/// A host whose carrier has the payload.
+fn config(line_rate: Rate, serialization: Serialization) -> Config {
+    Config {
         segment: Bytes::new(20 * 1_400),
         payload: Bytes::new(1_400),
         nic: Nic::Segments,
         full_packets: true,
-        line_rate: Rate::from_gbps(10),
+        line_rate,
+        serialization,
         ..Config::default()
-    };
+    }
+}
+
+fn end(algorithm: &'static str) -> Endpoint<AnyControl> {
+    let config = config(Rate::from_gbps(10), Serialization::LineRate);
     let algorithm = AnyAlgorithm::named(algorithm).unwrap();
     Endpoint::new(config, Box::new(move |flow, _| algorithm.start(flow)))
 }
@@ -95,15 +101,7 @@ proptest! {
 fn no_connection_sends_above_the_line_rate_where_no_nic_holds_it_back() {
     for serialization in [Serialization::LineRate, Serialization::Nothing] {
         let plain = plain::window(1 << 30);
-        let config = Config {
-            segment: Bytes::new(20 * 1_400),
-            payload: Bytes::new(1_400),
-            nic: Nic::Segments,
-            full_packets: true,
-            line_rate: Rate::from_gbps(1),
-            serialization,
-            ..Config::default()
-        };
+        let config = config(Rate::from_gbps(1), serialization);
         let mut end = Endpoint::new(config, Box::new(move |_, _| plain.clone()));
         end.open(Role::Sender, 0);
         end.post(Time::ZERO, 0, Operation::Write { bytes: 10_000_000 });

@@ -8,7 +8,9 @@
 
 use std::time::Duration;
 
-use incast_cc::{Span, Time};
+use incast_cc::Time;
+
+use super::opening::span;
 
 /// The wait of a node, from its last send or arrival until something comes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,12 +50,10 @@ impl Linger {
     }
 }
 
-fn span(duration: Duration) -> Span {
-    Span::from_ns(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 1_000))
-}
-
 #[cfg(test)]
 mod tests {
+    use incast_cc::Span;
+
     use super::*;
 
     #[test]

@@ -4,6 +4,7 @@ use incast_cc::{CongestionControl, Span, Time};
 
 use super::Sender;
 use crate::config::{Config, Nic};
+use crate::message::segment::payload_of;
 use crate::packet::message::{Data, PacketSet};
 use crate::packet::{DueBy, clock_ns};
 
@@ -37,7 +38,7 @@ pub struct OutgoingBurst {
 impl OutgoingBurst {
     /// The payload of all of the packets in bytes.
     pub fn payload(&self) -> u64 {
-        self.packets().map(|(_, data)| u64::from(data.payload)).sum()
+        payload_of(self.indices, self.count, self.bytes, self.full).into()
     }
 
     /// The packets, each with the place of its payload in all payload that was posted. What
@@ -136,10 +137,7 @@ impl<C: CongestionControl> Sender<C> {
         if !asks {
             return Some((together, Some(taken.next_at)));
         }
-        if !self.awaits_answer() {
-            self.engines.timer_from = now;
-        }
-        self.burst = None;
+        self.end_burst(now);
         Some((together, None))
     }
 }
