@@ -394,20 +394,20 @@ def test_ends_of_different_versions_say_so(command: Command) -> None:
         hellos = []
 
         def answer() -> None:
-            # The header: version, kind, two zeros, the receiver's id, a number; then the id of the
-            # sender, at the same place in all versions.
+            # The header: version, kind, two bytes of a number, the receiver's id, more of the number.
+            # The id of the sender is at the same place in all versions.
             # One refusal, which anybody could send, is not believed.
             for _ in range(2):
                 hello, client = other.recvfrom(2_000)
                 hellos.append(hello)
-                other.sendto(bytes([4, 3, 0, 0]) + hello[20:28] + bytes(8), client)
+                other.sendto(bytes([5, 3, 0, 0]) + hello[20:28] + bytes(4), client)
 
         thread = threading.Thread(target=answer)
         thread.start()
         done = command("udp", "call", address, "--plaintext", "--duration", "1s")
         thread.join()
         assert (done.code, done.out) == (2, "")
-        said = "speaks version 4, this end version 3; update the older one"
+        said = "speaks version 5, this end version 4; update the older one"
         assert done.err == f"error: {address} {said}\n"
 
         with udp.Host("127.0.0.1:0", plaintext=True) as server:

@@ -79,12 +79,8 @@ const CREDIT: Span = Span::from_ms(1);
 const REORDERING: Span = Span::from_us(300);
 /// The class of acknowledgements in the transport, above those of data.
 const ACK_CLASS: u8 = 2;
-/// Bytes of the largest headers of IP and UDP: those of IPv6.
-const IP_UDP_BYTES: u16 = 48;
 /// The least MTU, that of IPv6.
 const LEAST_MTU: u16 = 1_280;
-/// The bytes behind the frames of an encrypted datagram.
-const TAG_BYTES: usize = 16;
 /// The most bytes of a message's segment.
 const SEGMENT_BYTES: u64 = 60_000;
 
@@ -394,14 +390,15 @@ impl Node {
 
 /// The endpoint of a node.
 fn endpoint(options: &Options) -> RecordedEndpoint {
-    let payload = u64::from(options.mtu - IP_UDP_BYTES) - overhead();
+    let overhead = overhead(options);
+    let payload = u64::from(options.mtu) - overhead;
     let needs = options.algorithm.needs();
     let config = Config {
         payload: Length::new(payload),
         segment: Length::new((SEGMENT_BYTES / payload).max(1) * payload),
         recovery: Recovery::Selective,
         reordering: REORDERING,
-        header: Length::new(overhead() + u64::from(IP_UDP_BYTES)),
+        header: Length::new(overhead),
         line_rate: options.line_rate,
         serialization: Serialization::Nothing,
         nic: Nic::Segments,
@@ -422,9 +419,15 @@ fn endpoint(options: &Options) -> RecordedEndpoint {
     RecordedEndpoint::new(config, options.algorithm)
 }
 
-/// The bytes of a datagram with a full packet beside its payload.
-fn overhead() -> u64 {
-    (HEADER_BYTES + DATA_BYTES + TAG_BYTES) as u64
+/// The bytes of the headers of IP and UDP. A socket of IPv6 may have peers of both.
+const fn ip_udp_bytes(options: &Options) -> u16 {
+    if options.address.is_ipv4() { 28 } else { 48 }
+}
+
+/// The bytes of an IP packet with a full packet of the transport beside its payload.
+fn overhead(options: &Options) -> u64 {
+    let datagram = HEADER_BYTES + DATA_BYTES + options.security.tag_bytes();
+    u64::from(ip_udp_bytes(options)) + datagram as u64
 }
 
 /// The head of a message, for a bounded wait.

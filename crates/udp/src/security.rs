@@ -90,6 +90,8 @@ pub use listener::{Answer, Listener};
 pub use session::Session;
 pub use window::WINDOW;
 
+use self::checksum::CHECKSUM_BYTES;
+use self::cipher::TAG_BYTES;
 use crate::wire::{ConnectionId, Mode};
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -110,6 +112,16 @@ pub enum Security {
         /// The hosts that may connect to this one.
         peers: Vec<PeerKey>,
     },
+}
+
+impl Security {
+    /// The bytes of a datagram behind its frames.
+    pub(crate) const fn tag_bytes(&self) -> usize {
+        match self {
+            Self::Plain => CHECKSUM_BYTES,
+            Self::Secret(_) | Self::Keys { .. } => TAG_BYTES,
+        }
+    }
 }
 
 impl Security {

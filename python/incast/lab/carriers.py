@@ -19,15 +19,16 @@ _NO_KERNEL = (
     "needs; elsewhere: pip install 'incast[kernel]'"
 )
 # Linux TCP as the simulator knows it: what the shaper counts, Ethernet, IP, TCP and timestamps.
-# Messages over UDP: the segments and packets of `crates/udp`, and RTTs by the stamps of a kernel.
+# Messages over UDP: the segments and packets of `crates/udp` without encryption, as the shaper counts
+# them, with Ethernet, and RTTs by the stamps of a kernel.
 _SIMULATED = {
     LINUX: [
         "transport.kind=stream", "transport.stream.preset=linux", "transport.mtu=1514B",
         "transport.header=66B", "transport.ack=66B",
     ],
     UDP: [
-        "transport.kind=message", "transport.segment=60KB", "transport.mtu=1500B",
-        "transport.header=103B", "transport.nic=segments", "signal.kind=kernel-timestamps",
+        "transport.kind=message", "transport.segment=60KB", "transport.mtu=1514B",
+        "transport.header=92B", "transport.nic=segments", "signal.kind=kernel-timestamps",
     ],
 }  # fmt: skip
 

@@ -4,13 +4,13 @@ use incast_cc::Span;
 use incast_transport::Body;
 
 use crate::socket::Stamp;
-use crate::wire::{Completion, Completions, Frame, Nack, Turnaround};
+use crate::wire::{Completion, Completions, Frame, LaneNumber, Nack, Turnaround};
 
 /// An answer to a packet, which waits to be sent with others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
     /// The lane of the data.
-    pub(super) connection: u32,
+    pub(super) lane: LaneNumber,
     pub(super) sent_ns: u32,
     pub(super) body: Body,
     /// The arrival of the packet that is answered, if its RTT is measured.
@@ -33,7 +33,7 @@ impl Answer {
 /// The frame of an answer, or of several acknowledgements of one lane.
 pub(super) fn frame_of<'a>(answers: &[Answer], now: Stamp) -> Option<Frame<'a>> {
     let first = answers.first()?;
-    let (connection, sent_ns) = (first.connection, first.sent_ns);
+    let (lane, sent_ns) = (first.lane, first.sent_ns);
     match first.body {
         Body::Ack(_) => {
             let mut completions = Completions::new();
@@ -42,13 +42,13 @@ pub(super) fn frame_of<'a>(answers: &[Answer], now: Stamp) -> Option<Frame<'a>> 
                 let fits = completions.push(Completion { ack, turnaround: answer.turnaround(now) });
                 debug_assert!(fits, "there are at most MAX_COMPLETIONS");
             }
-            Some(Frame::Ack { connection, sent_ns, completions })
+            Some(Frame::Ack { lane, sent_ns, completions })
         }
         Body::Nack(report) => {
             let turnaround = first.turnaround(now);
-            Some(Frame::Nack(Nack { connection, sent_ns, report, turnaround }))
+            Some(Frame::Nack(Nack { lane, sent_ns, report, turnaround }))
         }
-        Body::Notification => Some(Frame::Notification { connection, sent_ns }),
+        Body::Notification => Some(Frame::Notification { lane, sent_ns }),
         _ => None,
     }
 }

@@ -17,7 +17,7 @@ use crate::message::{HEAD_BYTES, Head, Kind as Message};
 use crate::node::CallId;
 use crate::options::Waiting;
 use crate::socket::{Ecn, Stamp};
-use crate::wire::{Close, Data, Frame, Frames, Header, Kind, ProbeAnswer, Turnaround};
+use crate::wire::{Close, Data, Frame, Frames, Header, Kind, LaneNumber, ProbeAnswer, Turnaround};
 
 /// The most packets that one may be ahead of the oldest that is missing. Each that is missing
 /// before it is asked for, so this bounds the work that a packet makes.
@@ -129,12 +129,12 @@ impl Node {
         arrival: Arrival,
         marked: bool,
     ) -> Option<()> {
-        if Frames::of(content).check().is_err() {
-            self.break_off(id);
-            return None;
-        }
         let mut asked = None;
-        for frame in Frames::of(content).flatten() {
+        for frame in Frames::of(content) {
+            let Ok(frame) = frame else {
+                self.break_off(id);
+                return None;
+            };
             match &frame {
                 Frame::Probe(probe) => asked = Some(probe.id),
                 Frame::ProbeAnswer(answer) => self.take_probe_answer(now, id, from, answer.id),
@@ -162,7 +162,7 @@ impl Node {
         marked: bool,
     ) -> Option<()> {
         let peer = self.peers.get(id)?;
-        let lane = |connection: u32| peer.lanes.get(connection as usize);
+        let lane = |lane: LaneNumber| peer.lanes.get(lane.index());
         let lacks_stamps = !self.has_stamps || peer.stamping == Stamping::Lacking;
         let clock = |turnaround: Turnaround| match (arrival.time, turnaround.span()) {
             // Times with the wait for a processor in them are better than none at all.
@@ -172,8 +172,8 @@ impl Node {
         };
         match frame {
             Frame::Data(data) => self.take_data(now, id, data, arrival, marked)?,
-            Frame::Ack { connection, sent_ns, completions } => {
-                let Some(lane) = lane(*connection) else {
+            Frame::Ack { lane: number, sent_ns, completions } => {
+                let Some(lane) = lane(*number) else {
                     self.break_off(id);
                     return None;
                 };
@@ -190,7 +190,7 @@ impl Node {
                 }
             }
             Frame::Nack(nack) => {
-                let Some(lane) = lane(nack.connection) else {
+                let Some(lane) = lane(nack.lane) else {
                     self.break_off(id);
                     return None;
                 };
@@ -200,8 +200,8 @@ impl Node {
                 let packet = Packet { connection, sent_ns: nack.sent_ns, body };
                 self.endpoint.handle_packet(now, &packet, report);
             }
-            Frame::Notification { connection, sent_ns } => {
-                let Some(lane) = lane(*connection) else {
+            Frame::Notification { lane: number, sent_ns } => {
+                let Some(lane) = lane(*number) else {
                     self.break_off(id);
                     return None;
                 };
@@ -236,11 +236,11 @@ impl Node {
     ) -> Option<()> {
         let memory = self.options.memory;
         let peer = self.peers.get_mut(id)?;
-        let Some(lane) = peer.lanes.get_mut(data.connection as usize) else {
+        let Some(lane) = peer.lanes.get_mut(data.lane.index()) else {
             self.break_off(id);
             return None;
         };
-        if let (SHORT, Waiting::Sleep { spin }) = (data.connection as usize, self.options.waiting) {
+        if let (SHORT, Waiting::Sleep { spin }) = (data.lane.index(), self.options.waiting) {
             self.linger.came_short(arrival.time.unwrap_or(now), spin);
         }
         let connection = lane.receives;
@@ -295,7 +295,7 @@ impl Node {
             let Some(Owner { slot, lane }) = self.peers.owner(event.connection()) else { continue };
             let Some(peer) = self.peers.at_mut(slot) else { continue };
             let id = peer.id;
-            let lane = &mut peer.lanes[usize::from(lane) % LANES];
+            let lane = &mut peer.lanes[lane.index() % LANES];
             match event {
                 Told::Delivered { .. } => match lane.inbox.deliver() {
                     Some(Arrived::Whole(message)) => self.deliver(id, &message),

@@ -48,6 +48,9 @@ pub enum Gone {
     /// The peer has no room for another connection.
     #[error("{0} has as many peers as it takes; try again later")]
     Overload(SocketAddr),
+    /// The connection has sent as many packets as the numbers of the format tell apart.
+    #[error("the connection to {0} is old: its packets have no more numbers; connect again")]
+    Spent(SocketAddr),
     /// The two ends do not open a connection with each other.
     #[error(transparent)]
     Security(SecurityError),

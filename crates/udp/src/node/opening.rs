@@ -11,11 +11,11 @@ use super::names::PeerId;
 use super::peers::{Lane, Link, Peer, open_lanes};
 use super::search::Search;
 use super::stamping::Stamping;
-use super::{Event, Gone, IP_UDP_BYTES, Node};
+use super::{Event, Gone, Node, ip_udp_bytes};
 use crate::options::Options;
 use crate::security::{Answer, Handshake, Opened, PeerKey, SecurityError, Step, fresh_id};
 use crate::wire::{
-    ConnectionId, Frame, Header, Kind, Opening as Datagram, Probe, receiver_in_any_version,
+    Close, ConnectionId, Frame, Header, Kind, Opening as Datagram, Probe, receiver_in_any_version,
 };
 
 /// The time before a hello is sent again the first time; it doubles from then on.
@@ -163,7 +163,8 @@ impl Node {
 
     /// Opens the connection to a peer after the handshake.
     fn open_peer(&mut self, now: Time, id: PeerId, opened: Opened) {
-        let datagram = usize::from(self.options.mtu - IP_UDP_BYTES);
+        let headers = ip_udp_bytes(&self.options);
+        let datagram = usize::from(self.options.mtu - headers);
         let Some(peer) = self.peers.get_mut(id) else { return };
         let Opened { session, key, parameters } = opened;
         let takes = parameters.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
@@ -172,8 +173,9 @@ impl Node {
         peer.takes = usize::try_from(takes).unwrap_or(usize::MAX).min(u32::MAX as usize / 2);
         peer.heard_at = now;
         peer.key = key;
-        let search = self.socket.features().whole_datagrams.then(|| Search::new(datagram, now));
-        peer.link = Some(Link { address, session, datagram, search });
+        let search =
+            self.socket.features().whole_datagrams.then(|| Search::new(datagram, headers, now));
+        peer.link = Some(Link { address, session, datagram, search, newest: 0 });
         if began {
             peer.is_heard = true;
             self.events.push_back(Event::Opened { peer: id, address });
@@ -185,11 +187,14 @@ impl Node {
     pub(super) fn look_at_peers(&mut self, now: Time) {
         let patience = span(self.options.patience);
         let probe_after = PROBE_AFTER.min(patience / (PROBES + 1));
-        let mut gone = Vec::new();
+        let (mut gone, mut spent) = (Vec::new(), Vec::new());
         let mut silent = Vec::new();
         let mut unanswered = Vec::new();
         for peer in self.peers.all() {
             let silence = now.since(peer.heard_at.min(now));
+            if peer.link.as_ref().is_some_and(Link::is_spent) {
+                spent.push(peer.id);
+            }
             match &peer.opening {
                 Some(opening) if now >= opening.until => {
                     let why = if opening.is_refused { Gone::Unreachable } else { Gone::NoAnswer };
@@ -218,6 +223,11 @@ impl Node {
                 peer.probed_at = now;
             }
             self.send_frame(id, &Frame::Probe(Probe { id: 0 }));
+        }
+        for id in spent {
+            let Some(address) = self.peers.get(id).map(|peer| peer.address) else { continue };
+            self.say_close(id, Close::Done);
+            self.forget(id, Gone::Spent(address));
         }
         for (id, why) in gone {
             self.forget(id, why);

@@ -17,7 +17,7 @@ use super::sampling::Sampling;
 use super::search::{Moving, Search};
 use super::stamping::{ANSWERS, Stamping};
 use crate::security::{PeerKey, Session};
-use crate::wire::ConnectionId;
+use crate::wire::{ConnectionId, LaneNumber, MOST_COUNT};
 
 /// The number of lanes each way.
 pub(super) const LANES: usize = 2;
@@ -93,6 +93,19 @@ pub(super) struct Link {
     pub(super) datagram: usize,
     /// The search for a longer one, where the kernel allows it.
     pub(super) search: Option<Search>,
+    /// The number of the newest packet of the transport.
+    pub(super) newest: u64,
+}
+
+impl Link {
+    /// The number from which on the numbers of a connection are nearly used up: an hour of a million
+    /// packets a second before.
+    const LAST: u64 = MOST_COUNT - (1 << 32);
+
+    /// Whether the numbers of datagrams or packets are nearly used up.
+    pub(super) const fn is_spent(&self) -> bool {
+        self.session.next_number() >= Self::LAST || self.newest >= Self::LAST
+    }
 }
 
 /// A peer.
@@ -180,7 +193,7 @@ impl Peer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) slot: u32,
-    pub(super) lane: u8,
+    pub(super) lane: LaneNumber,
 }
 
 /// The peers of a node.
@@ -289,10 +302,11 @@ pub(super) fn open_lanes(
     id: PeerId,
     now: Time,
 ) {
-    for (lane, number) in (0..LANES).zip(0_u8..) {
+    for (lane, number) in (0..LANES).zip(LaneNumber::ALL) {
         let owner = Some(Owner { slot: id.slot, lane: number });
-        let sends = endpoint.open_sender(number, number.into());
-        let receives = endpoint.open_receiver(number, number.into());
+        let class = number.get();
+        let sends = endpoint.open_sender(class, class.into());
+        let receives = endpoint.open_receiver(class, class.into());
         peers.own(sends, owner);
         peers.own(receives, owner);
         let Some(peer) = peers.get_mut(id) else { return };
@@ -302,5 +316,52 @@ pub(super) fn open_lanes(
         for bytes in lane.outbox.lengths() {
             endpoint.post(now, sends, bytes);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Event, Gone, Node};
+    use super::*;
+    use crate::Options;
+    use crate::security::Security;
+    use crate::socket::Features;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_connection_whose_numbers_are_used_up_ends_at_both_ends() {
+        let features = Features::probe().unwrap();
+        let local = "127.0.0.1:0".parse().unwrap();
+        let open = || Node::open(Options::at(local, Security::Plain), features).unwrap();
+        let (mut client, mut server) = (open(), open());
+        let address = server.address().unwrap();
+        let peer = client.connect(address, None).unwrap();
+        let (mut here, mut there) = (None, None);
+        let end = Instant::now() + Duration::from_secs(20);
+        while here.is_none() || there.is_none() {
+            assert!(Instant::now() < end, "{here:?} here, {there:?} there");
+            for node in [&mut client, &mut server] {
+                node.turn(Some(Instant::now() + Duration::from_millis(1)), None).unwrap();
+            }
+            while let Some(event) = client.poll_event() {
+                match event {
+                    Event::Opened { .. } => {
+                        let link = client.peers.get_mut(peer).unwrap().link.as_mut().unwrap();
+                        link.newest = Link::LAST - 1;
+                        assert!(!link.is_spent());
+                        link.newest += 1;
+                    }
+                    Event::Gone { why, .. } => here = Some(why),
+                    _ => {}
+                }
+            }
+            while let Some(event) = server.poll_event() {
+                if let Event::Gone { why, .. } = event {
+                    there = Some(why);
+                }
+            }
+        }
+        assert_eq!(here, Some(Gone::Spent(address)));
+        assert_eq!(there, Some(Gone::Closed(client.address().unwrap())));
     }
 }

@@ -8,7 +8,6 @@ use std::net::SocketAddr;
 
 use incast_cc::{Span, Time};
 
-use super::IP_UDP_BYTES;
 use crate::wire::Probe;
 
 /// The IP packets that are tried: jumbo frames, FDDI, and what tunnels leave of 2 KB.
@@ -29,6 +28,8 @@ pub(super) const OF_ADDRESS: u32 = 1 << 31;
 /// The search for the longest datagram of a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Search {
+    /// The bytes of the headers of IP and UDP.
+    headers: u16,
     /// The length of datagrams that the settings promise.
     pub(super) least: usize,
     /// The length that is known to arrive.
@@ -51,10 +52,10 @@ pub(super) enum Due {
 }
 
 impl Search {
-    /// A search on a new path, which ought to take datagrams of `least` bytes.
-    pub(super) const fn new(least: usize, now: Time) -> Self {
+    /// A search on a new path, which ought to take datagrams of `least` bytes behind `headers`.
+    pub(super) const fn new(least: usize, headers: u16, now: Time) -> Self {
         let (probes, raise_at) = ((1, 0), Time::MAX);
-        Self { least, known: least, tried: Some(least), probes, at: now, raise_at }
+        Self { headers, least, known: least, tried: Some(least), probes, at: now, raise_at }
     }
 
     fn begin(&mut self, tried: Option<usize>, at: Time) {
@@ -64,7 +65,7 @@ impl Search {
 
     /// Goes on to the next length below `below` that is longer than the known one, if any is.
     fn try_below(&mut self, now: Time, below: usize) {
-        let mut lengths = SIZES.map(|size| usize::from(size - IP_UDP_BYTES)).into_iter();
+        let mut lengths = SIZES.map(|size| usize::from(size - self.headers)).into_iter();
         match lengths.find(|&bytes| bytes < below && bytes > self.known) {
             Some(bytes) => self.begin(Some(bytes), now),
             None => self.rest(now),
@@ -170,10 +171,10 @@ mod tests {
         let lengths = [(1_452, 1_452), (3_000, 1_952), (8_000, 4_304), (65_000, 8_952), (1_000, 0)];
         for (most, known) in lengths {
             let known = Some(known).filter(|&known| known > 0);
-            assert_eq!(run(&mut Search::new(1_452, at(0)), 0, most), known, "{most}");
+            assert_eq!(run(&mut Search::new(1_452, 48, at(0)), 0, most), known, "{most}");
         }
         // A path becomes narrower and wider.
-        let mut search = Search::new(1_452, at(0));
+        let mut search = Search::new(1_452, 48, at(0));
         for (turn, (most, known)) in (0..).zip(&lengths[..4]).chain((4..).zip(&lengths[1..3])) {
             assert_eq!(run(&mut search, turn * 100_000, *most), Some(*known), "{most}");
         }
@@ -181,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_is_silent_has_no_narrow_path() {
-        let mut search = Search::new(1_452, at(0));
+        let mut search = Search::new(1_452, 48, at(0));
         for ms in (0..60_000).step_by(20) {
             assert!(!matches!(search.due(at(ms), false, true), Due::TooNarrow));
         }

@@ -17,7 +17,7 @@ use super::names::PeerId;
 use super::peers::{LANES, LONG, Lane, Owner, Peer, SHORT};
 use super::run::{Exit, Run};
 use super::stamping::Stamping;
-use super::{IP_UDP_BYTES, Node, overhead};
+use super::{Node, overhead};
 use crate::clock::Clock;
 use crate::socket::{MAX_SEND_BYTES, SendBatch, Transmit};
 use crate::wire::{Close, Data, Frame, MAX_COMPLETIONS};
@@ -145,14 +145,16 @@ impl Node {
 
     /// Adds packets of a segment to a run.
     fn add_burst(&mut self, now: Time, run: &mut Option<Run>, burst: &OutgoingBurst) {
-        let &OutgoingBurst { connection, peer: at_peer, sent_ns, segment, attempt, .. } = burst;
+        let &OutgoingBurst { connection, sent_ns, segment, attempt, .. } = burst;
         let Some(Owner { slot, lane }) = self.peers.owner(connection) else { return };
-        let lane = usize::from(lane) % LANES;
+        let (number, lane) = (lane, lane.index() % LANES);
         self.turn_to(run, slot, lane != LONG);
         let Self { peers, out, departures, options, marks, scratch, awaited, counters, .. } = self;
         let (Some(run), Some(peer)) = (run, peers.at_mut(slot)) else { return };
         let Peer { lanes, link: Some(link), stamping, .. } = peer else { return };
         let Lane { outbox, sampling, .. } = &mut lanes[lane];
+        link.newest = link.newest.max(segment);
+        let overhead = overhead(options);
         let due = awaited.take();
         // What is short, new and not paced is one of many.
         let thins = lane != LONG && attempt == 0 && due.is_none() && *stamping == Stamping::There;
@@ -163,7 +165,7 @@ impl Node {
             let length = packet.payload as usize;
             let Some((place, payload)) = outbox.read(at, length, scratch) else { continue };
             let frame = Frame::Data(Data {
-                connection: at_peer,
+                lane: number,
                 sent_ns,
                 packet,
                 message: place.message,
@@ -173,7 +175,7 @@ impl Node {
                 timed: is_stamped,
                 payload,
             });
-            counters.data_bytes += u64::from(packet.payload) + overhead() + u64::from(IP_UDP_BYTES);
+            counters.data_bytes += u64::from(packet.payload) + overhead;
             let mut exit = Exit { out, departures, options, marks: *marks };
             run.add(link, &mut exit, &frame, stamped);
         }
@@ -202,7 +204,7 @@ impl Node {
             let read = Clock::stamp();
             let mut timed = answers.iter().filter(|answer| answer.is_timed()).peekable();
             let any = timed.peek().is_some();
-            let of_short = timed.any(|answer| answer.connection as usize == SHORT);
+            let of_short = timed.any(|answer| answer.lane.index() == SHORT);
             if *has_stamps && (of_short || any && handing.asks()) {
                 run.was_read(read);
             }
@@ -210,7 +212,7 @@ impl Node {
             let mut rest = &answers[..];
             while let Some(first) = rest.first() {
                 let same = |other: &&Answer| {
-                    matches!(other.body, Body::Ack(_)) && other.connection == first.connection
+                    matches!(other.body, Body::Ack(_)) && other.lane == first.lane
                 };
                 let count = rest.iter().take_while(same).count().clamp(1, MAX_COMPLETIONS);
                 let (these, others) = rest.split_at(count);
@@ -254,14 +256,14 @@ impl Node {
     /// measured if it is `timed`.
     pub(super) fn take_answers(&mut self, now: Time, arrival: Arrival, timed: bool) {
         while let Some(out) = self.endpoint.poll_reply(now, u8::MAX) {
-            let Some(Owner { slot, .. }) = self.peers.owner(out.connection) else { continue };
+            let Some(Owner { slot, lane }) = self.peers.owner(out.connection) else { continue };
             let Some(peer) = self.peers.at_mut(slot) else { continue };
             let packet = out.form.packet(0);
             if peer.answers.is_empty() {
                 self.answering.push(slot);
             }
             peer.answers.push(Answer {
-                connection: packet.connection,
+                lane,
                 sent_ns: packet.sent_ns,
                 body: packet.body,
                 arrived_ns: arrival.stamp_ns.filter(|_| timed),

@@ -2,6 +2,9 @@
 
 use super::WireError;
 
+/// The highest of numbers that count up. They travel in 48 bits.
+pub const MOST_COUNT: u64 = (1 << 48) - 1;
+
 /// The part of a datagram that is still to be read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
@@ -43,18 +46,15 @@ impl<'a> Reader<'a> {
         self.array(field).map(u32::from_be_bytes)
     }
 
-    pub(super) fn u64(&mut self, field: &'static str) -> Result<u64, WireError> {
-        self.array(field).map(u64::from_be_bytes)
+    /// A number that counts up.
+    pub(super) fn count(&mut self, field: &'static str) -> Result<u64, WireError> {
+        let mut bytes = [0; 8];
+        bytes[2..].copy_from_slice(&self.array::<6>(field)?);
+        Ok(u64::from_be_bytes(bytes))
     }
 
-    /// A byte of flags, of which only the `known` may be set.
-    pub(super) fn flags(&mut self, known: u8) -> Result<u8, WireError> {
-        let flags = self.u8("the flags of a frame")?;
-        if flags & !known == 0 {
-            Ok(flags)
-        } else {
-            Err(value("the flags of a frame", flags.into()))
-        }
+    pub(super) fn u64(&mut self, field: &'static str) -> Result<u64, WireError> {
+        self.array(field).map(u64::from_be_bytes)
     }
 }
 
@@ -97,9 +97,21 @@ impl<'a> Writer<'a> {
         self.put(&value.to_be_bytes())
     }
 
+    /// Writes a number that counts up, of at most [`MOST_COUNT`].
+    pub(super) fn count(&mut self, value: u64) -> &mut Self {
+        debug_assert!(value <= MOST_COUNT, "{value} does not travel");
+        let [_, _, bytes @ ..] = value.to_be_bytes();
+        self.put(&bytes)
+    }
+
     pub(super) fn u64(&mut self, value: u64) -> &mut Self {
         self.put(&value.to_be_bytes())
     }
+}
+
+/// Checks that a number travels.
+pub(super) const fn counted(field: &'static str, number: u64) -> Result<(), WireError> {
+    if number <= MOST_COUNT { Ok(()) } else { Err(value(field, number)) }
 }
 
 /// The fault of a field with a value that it cannot have.

@@ -1,14 +1,14 @@
 //! The segments that an acknowledgement completes, each with its turnaround.
 
 use super::WireError;
-use super::bytes::{Reader, Writer};
+use super::bytes::{Reader, Writer, counted};
 use incast_cc::Span;
 use incast_transport::message;
 
 /// The most completions of one acknowledgement.
 pub const MAX_COMPLETIONS: usize = 32;
 /// The bytes of a completion: segment, marked payload, turnaround, attempt.
-pub(super) const BYTES: usize = 17;
+pub(super) const BYTES: usize = 15;
 
 /// The time from the arrival of a packet, by its timestamp, to the time at which its answer leaves,
 /// as far as the receiver knows it before: what it adds to an RTT. It travels in nanoseconds.
@@ -84,11 +84,13 @@ impl Completions {
         &self.all[..self.count]
     }
 
-    pub(super) fn write(&self, writer: &mut Writer<'_>) {
+    pub(super) fn write(&self, writer: &mut Writer<'_>) -> Result<(), WireError> {
         for Completion { ack, turnaround } in self.as_slice() {
-            writer.u64(ack.segment).u32(ack.ce_bytes).u8(ack.attempt);
+            counted("the segment of a completion", ack.segment)?;
+            writer.count(ack.segment).u32(ack.ce_bytes).u8(ack.attempt);
             turnaround.write(writer);
         }
+        Ok(())
     }
 
     pub(super) fn read(reader: &mut Reader<'_>, count: u8) -> Result<Self, WireError> {
@@ -100,7 +102,7 @@ impl Completions {
             });
         }
         for place in &mut completions.all[..usize::from(count)] {
-            let segment = reader.u64("a completion")?;
+            let segment = reader.count("a completion")?;
             let ce_bytes = reader.u32("a completion")?;
             let attempt = reader.u8("a completion")?;
             let ack = message::Ack { segment, ce_bytes, attempt };

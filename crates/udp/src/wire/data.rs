@@ -1,15 +1,21 @@
 //! The frame of payload.
 
 use super::WireError;
-use super::bytes::{Reader, Writer, value};
+use super::bytes::{MOST_COUNT, Reader, Writer, counted, value};
+use super::lane::LaneNumber;
 use incast_transport::DueBy;
 use incast_transport::message::{self, MAX_SEGMENT_PACKETS};
 
 /// The most bytes of a frame of data beside its payload.
-pub const DATA_BYTES: usize = 39;
+pub const DATA_BYTES: usize = 30;
 /// The bytes beside the payload if the payload is a whole message.
-pub const WHOLE_BYTES: usize = 29;
+pub const WHOLE_BYTES: usize = 20;
 
+/// Set in the first byte of a frame of data, and of no other frame.
+pub(super) const DATA: u8 = 1 << 7;
+/// The place of the lane in the first byte, above the flags.
+const LANE_SHIFT: u32 = 5;
+const FLAGS: u8 = (1 << LANE_SHIFT) - 1;
 const ACK_REQUEST: u8 = 1;
 const ENDS_MESSAGE: u8 = 2;
 const WHOLE: u8 = 4;
@@ -19,8 +25,8 @@ const TIMED: u8 = 16;
 /// A packet of the transport with payload, and the place of the payload in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<'a> {
-    /// The transport's connection, by its index at the receiver.
-    pub connection: u32,
+    /// The lane.
+    pub lane: LaneNumber,
     /// The time at which the packet was made, by the sender's clock
     /// ([`Packet::sent_ns`](incast_transport::Packet)).
     pub sent_ns: u32,
@@ -67,9 +73,10 @@ impl<'a> Data<'a> {
             return Err(value("the index in a segment", index.into()));
         }
         let end = sequence.checked_sub(index.into()).and_then(|s| s.checked_add(count.into()));
-        if end.is_none() {
+        if end.is_none_or(|end| end > MOST_COUNT) {
             return Err(value("the sequence number", sequence));
         }
+        counted("the number of a message", self.message)?;
         if payload as usize != self.payload.len() {
             return Err(value("the length of the payload", payload.into()));
         }
@@ -82,8 +89,8 @@ impl<'a> Data<'a> {
         Ok(())
     }
 
-    /// Writes the frame, whose first byte is `kind`.
-    pub(super) fn write(&self, kind: u8, writer: &mut Writer<'_>) -> Result<(), WireError> {
+    /// Writes the frame, whose first byte has [`DATA`], the lane and flags.
+    pub(super) fn write(&self, writer: &mut Writer<'_>) -> Result<(), WireError> {
         self.check()?;
         let message::Data { sequence, index, count, attempt, ack_request, ends_message, .. } =
             self.packet;
@@ -95,8 +102,8 @@ impl<'a> Data<'a> {
             | flag(self.is_whole(), WHOLE)
             | flag(self.given_up, GIVEN_UP)
             | flag(self.timed, TIMED);
-        writer.u8(kind).u8(flags).u16(payload).u32(self.connection).u32(self.sent_ns);
-        writer.u64(sequence).u64(self.message).u8(attempt);
+        writer.u8(DATA | self.lane.shifted(LANE_SHIFT) | flags).u16(payload).u32(self.sent_ns);
+        writer.count(sequence).count(self.message).u8(attempt);
         if !self.is_whole() {
             writer.u8(index).u8(count).u32(self.length).u32(self.offset);
         }
@@ -104,12 +111,13 @@ impl<'a> Data<'a> {
         Ok(())
     }
 
-    pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+    /// Reads what follows the first byte of a frame.
+    pub(super) fn read(first: u8, reader: &mut Reader<'a>) -> Result<Self, WireError> {
         let field = "a frame of data";
-        let flags = reader.flags(ACK_REQUEST | ENDS_MESSAGE | WHOLE | GIVEN_UP | TIMED)?;
+        let (lane, flags) = (LaneNumber::from_bits(first >> LANE_SHIFT), first & FLAGS);
         let payload = reader.u16(field)?.into();
-        let (connection, sent_ns) = (reader.u32(field)?, reader.u32(field)?);
-        let (sequence, message) = (reader.u64(field)?, reader.u64(field)?);
+        let sent_ns = reader.u32(field)?;
+        let (sequence, message) = (reader.count(field)?, reader.count(field)?);
         let attempt = reader.u8(field)?;
         let whole = flags & WHOLE != 0;
         let (index, count, length, offset) = if whole {
@@ -132,7 +140,7 @@ impl<'a> Data<'a> {
         let payload = reader.take(payload as usize, "the payload")?;
         let (given_up, timed) = (flags & GIVEN_UP != 0, flags & TIMED != 0);
         let data =
-            Self { connection, sent_ns, packet, message, length, offset, given_up, timed, payload };
+            Self { lane, sent_ns, packet, message, length, offset, given_up, timed, payload };
         data.check()?;
         // Each frame has one form, so that no two datagrams say the same.
         if whole == data.is_whole() {

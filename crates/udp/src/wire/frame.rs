@@ -1,28 +1,30 @@
 //! The frames of an open connection.
 
 use super::WireError;
-use super::bytes::{Reader, Writer, value};
+use super::bytes::{MOST_COUNT, Reader, Writer, value};
 use super::completion::{BYTES, Completions, Turnaround};
-use super::data::Data;
+use super::data::{DATA, Data};
+use super::lane::LaneNumber;
 use incast_transport::message::{self, MAX_SEGMENT_PACKETS, PacketSet};
 
 const PADDING: u8 = 0;
-const DATA: u8 = 1;
-const ACK: u8 = 2;
-const NACK: u8 = 3;
-const PROBE: u8 = 4;
-const PROBE_ANSWER: u8 = 5;
-const CLOSE: u8 = 6;
-const NOTIFICATION: u8 = 7;
+const ACK: u8 = 1;
+const NACK: u8 = 2;
+const PROBE: u8 = 3;
+const PROBE_ANSWER: u8 = 4;
+const CLOSE: u8 = 5;
+const NOTIFICATION: u8 = 6;
 
-const NACK_BYTES: usize = 39;
+const NACK_BYTES: usize = 33;
 const ANSWERS: u8 = 1;
+/// The place of the lane in the second byte of a frame.
+const LANE_SHIFT: u32 = 6;
 
 /// A report of missing packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nack {
-    /// The transport's connection, by its index at the receiver of the report.
-    pub connection: u32,
+    /// The lane.
+    pub lane: LaneNumber,
     /// The time at which the report was made, by its sender's clock.
     pub sent_ns: u32,
     /// The transport's report.
@@ -74,8 +76,8 @@ pub enum Frame<'a> {
     Data(Data<'a>),
     /// Acknowledgements of complete segments.
     Ack {
-        /// The transport's connection, by its index at the receiver of the frame.
-        connection: u32,
+        /// The lane.
+        lane: LaneNumber,
         /// The time at which the frame was made, by its sender's clock.
         sent_ns: u32,
         /// The segments.
@@ -92,8 +94,8 @@ pub enum Frame<'a> {
     /// A notice that payload arrived marked
     /// ([`Body::Notification`](incast_transport::Body::Notification)).
     Notification {
-        /// The transport's connection, by its index at the receiver of the frame.
-        connection: u32,
+        /// The lane.
+        lane: LaneNumber,
         /// The time at which the frame was made, by its sender's clock.
         sent_ns: u32,
     },
@@ -104,12 +106,12 @@ impl<'a> Frame<'a> {
     pub fn bytes(&self) -> usize {
         match self {
             Self::Data(data) => data.bytes(),
-            Self::Ack { completions, .. } => 10 + completions.as_slice().len() * BYTES,
+            Self::Ack { completions, .. } => 6 + completions.as_slice().len() * BYTES,
             Self::Nack(_) => NACK_BYTES,
             Self::Probe(_) => 5,
             Self::ProbeAnswer(_) => 11,
             Self::Close(_) => 2,
-            Self::Notification { .. } => 9,
+            Self::Notification { .. } => 6,
         }
     }
 
@@ -121,15 +123,15 @@ impl<'a> Frame<'a> {
     pub fn encode(&self, room: &mut [u8]) -> Result<usize, WireError> {
         let mut writer = Writer::new(room, self.bytes())?;
         match self {
-            Self::Data(data) => data.write(DATA, &mut writer)?,
-            Self::Ack { connection, sent_ns, completions } => {
+            Self::Data(data) => data.write(&mut writer)?,
+            Self::Ack { lane, sent_ns, completions } => {
                 let count = completions.as_slice().len();
                 let count = u8::try_from(count).unwrap_or(u8::MAX);
                 if count == 0 {
                     return Err(value("the number of completions", 0));
                 }
-                writer.u8(ACK).u8(count).u32(*connection).u32(*sent_ns);
-                completions.write(&mut writer);
+                writer.u8(ACK).u8(lane.shifted(LANE_SHIFT) | count).u32(*sent_ns);
+                completions.write(&mut writer)?;
             }
             Self::Nack(nack) => {
                 nack.check()?;
@@ -145,8 +147,8 @@ impl<'a> Frame<'a> {
             Self::Close(reason) => {
                 writer.u8(CLOSE).u8(*reason as u8);
             }
-            Self::Notification { connection, sent_ns } => {
-                writer.u8(NOTIFICATION).u32(*connection).u32(*sent_ns);
+            Self::Notification { lane, sent_ns } => {
+                writer.u8(NOTIFICATION).u8(lane.shifted(LANE_SHIFT)).u32(*sent_ns);
             }
         }
         Ok(writer.end())
@@ -154,13 +156,12 @@ impl<'a> Frame<'a> {
 
     fn read(kind: u8, reader: &mut Reader<'a>) -> Result<Self, WireError> {
         Ok(match kind {
-            DATA => Self::Data(Data::read(reader)?),
+            DATA.. => Self::Data(Data::read(kind, reader)?),
             ACK => {
-                let count = reader.u8("the number of completions")?;
-                let connection = reader.u32("an ACK")?;
+                let (lane, count) = split(reader.u8("the number of completions")?);
                 let sent_ns = reader.u32("an ACK")?;
                 let completions = Completions::read(reader, count)?;
-                Self::Ack { connection, sent_ns, completions }
+                Self::Ack { lane, sent_ns, completions }
             }
             NACK => Self::Nack(Nack::read(reader)?),
             PROBE => Self::Probe(Probe { id: reader.u32("a probe")? }),
@@ -178,8 +179,11 @@ impl<'a> Frame<'a> {
                 other => return Err(value("the reason of a close", other.into())),
             }),
             NOTIFICATION => {
-                let field = "a notification";
-                Self::Notification { connection: reader.u32(field)?, sent_ns: reader.u32(field)? }
+                let (lane, more) = split(reader.u8("a notification")?);
+                if more != 0 {
+                    return Err(value("the flags of a frame", more.into()));
+                }
+                Self::Notification { lane, sent_ns: reader.u32("a notification")? }
             }
             other => return Err(value("the kind of a frame", other.into())),
         })
@@ -191,13 +195,15 @@ impl Nack {
     fn check(&self) -> Result<(), WireError> {
         let base = self.report.base;
         let end = base.checked_add(MAX_SEGMENT_PACKETS.into());
-        end.map(|_| ()).ok_or_else(|| value("the base of a NACK", base))
+        let is_sound = end.is_some_and(|end| end <= MOST_COUNT);
+        if is_sound { Ok(()) } else { Err(value("the base of a NACK", base)) }
     }
 
     fn write(&self, writer: &mut Writer<'_>) {
         let message::Nack { base, missing, attempt, answers } = self.report;
-        writer.u8(NACK).u8(if answers { ANSWERS } else { 0 }).u8(attempt);
-        writer.u32(self.connection).u32(self.sent_ns).u64(base);
+        let flags = if answers { ANSWERS } else { 0 };
+        writer.u8(NACK).u8(self.lane.shifted(LANE_SHIFT) | flags).u8(attempt);
+        writer.u32(self.sent_ns).count(base);
         for half in [0, 64_u32] {
             let bit = |index: u32| u64::from(missing.contains(half + index)) << index;
             writer.u64((0..64_u32).map(bit).sum());
@@ -207,10 +213,14 @@ impl Nack {
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
         let field = "a NACK";
-        let answers = reader.flags(ANSWERS)? & ANSWERS != 0;
+        let (lane, flags) = split(reader.u8("the flags of a frame")?);
+        if flags > ANSWERS {
+            return Err(value("the flags of a frame", flags.into()));
+        }
+        let answers = flags == ANSWERS;
         let attempt = reader.u8(field)?;
-        let (connection, sent_ns) = (reader.u32(field)?, reader.u32(field)?);
-        let base = reader.u64(field)?;
+        let sent_ns = reader.u32(field)?;
+        let base = reader.count(field)?;
         let mut missing = PacketSet::EMPTY;
         for half in [0, 64_u32] {
             let bits = reader.u64(field)?;
@@ -219,10 +229,15 @@ impl Nack {
         }
         let turnaround = Turnaround::read(reader)?;
         let report = message::Nack { base, missing, attempt, answers };
-        let nack = Self { connection, sent_ns, report, turnaround };
+        let nack = Self { lane, sent_ns, report, turnaround };
         nack.check()?;
         Ok(nack)
     }
+}
+
+/// The lane in the second byte of a frame, and the rest of that byte.
+const fn split(second: u8) -> (LaneNumber, u8) {
+    (LaneNumber::from_bits(second >> LANE_SHIFT), second % (1 << LANE_SHIFT))
 }
 
 /// The frames of a datagram in order, up to the first fault. A zero where a frame would start ends
@@ -240,20 +255,9 @@ impl<'a> Frames<'a> {
     /// look at frames behind it.
     pub fn only_data(&self) -> Option<Data<'a>> {
         let mut reader = self.0;
-        if reader.u8("the kind of a frame") != Ok(DATA) {
-            return None;
-        }
-        let data = Data::read(&mut reader).ok()?;
+        let first = reader.u8("the kind of a frame").ok().filter(|first| first & DATA != 0)?;
+        let data = Data::read(first, &mut reader).ok()?;
         matches!(reader.0, [] | [PADDING, ..]).then_some(data)
-    }
-
-    /// Checks all frames without looking further at them.
-    ///
-    /// # Errors
-    ///
-    /// If any of them has a fault.
-    pub fn check(&self) -> Result<(), WireError> {
-        self.clone().try_for_each(|frame| frame.map(|_| ()))
     }
 }
 

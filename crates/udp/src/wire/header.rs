@@ -1,13 +1,14 @@
 //! The header of every datagram.
 
 use super::WireError;
-use super::bytes::{Reader, Writer};
+use super::bytes::{Reader, Writer, counted};
 
 /// The version of the format. In the first no message was given up, and notes told no time; until
-/// the second the checksum was a CRC-32, and each ACK told a turnaround.
-pub const VERSION: u8 = 3;
+/// the second the checksum was a CRC-32, and each ACK told a turnaround; until the third numbers
+/// that count up took 64 bits, and lanes 32.
+pub const VERSION: u8 = 4;
 /// The bytes of a header.
-pub const HEADER_BYTES: usize = 20;
+pub const HEADER_BYTES: usize = 16;
 
 /// The name of a connection at one of its ends, which that end draws at random. Zero is no name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,7 +46,8 @@ pub struct Header {
     /// The connection, by the id that the datagram's receiver has chosen;
     /// [`NONE`](ConnectionId::NONE) before it has.
     pub to: ConnectionId,
-    /// The packet number, which rises with each datagram of a connection and is never used again.
+    /// The packet number, which rises with each datagram of a connection and is never used again;
+    /// at most [`MOST_COUNT`](super::MOST_COUNT).
     pub number: u64,
 }
 
@@ -54,23 +56,26 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// If `room` is shorter than [`HEADER_BYTES`].
+    /// If `room` is shorter than [`HEADER_BYTES`], or the packet number too high.
     pub fn encode(&self, room: &mut [u8]) -> Result<usize, WireError> {
         let mut writer = Writer::new(room, HEADER_BYTES)?;
-        self.write(&mut writer);
+        self.write(&mut writer)?;
         Ok(writer.end())
     }
 
-    pub(super) fn write(&self, writer: &mut Writer<'_>) {
-        writer.u8(VERSION).u8(self.kind as u8).u16(0).u64(self.to.0).u64(self.number);
+    #[expect(clippy::cast_possible_truncation, reason = "the number has two halves")]
+    pub(super) fn write(&self, writer: &mut Writer<'_>) -> Result<(), WireError> {
+        counted("the packet number", self.number)?;
+        let (high, low) = ((self.number >> 32) as u16, self.number as u32);
+        writer.u8(VERSION).u8(self.kind as u8).u16(high).u64(self.to.0).u32(low);
+        Ok(())
     }
 
     /// The header of a datagram, and what follows it.
     ///
     /// # Errors
     ///
-    /// If the datagram is too short, of another version, of no known kind, or has a field that
-    /// ought to be zero.
+    /// If the datagram is too short, of another version, or of no known kind.
     pub fn decode(datagram: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let mut reader = Reader(datagram);
         let theirs = reader.u8("the version")?;
@@ -86,12 +91,9 @@ impl Header {
             6 => Kind::Refused,
             other => return Err(WireError::Value { field: "the kind", value: other.into() }),
         };
-        let zero = reader.u16("the header")?;
-        if zero != 0 {
-            return Err(WireError::Value { field: "the reserved field", value: zero.into() });
-        }
+        let high = u64::from(reader.u16("the packet number")?);
         let to = ConnectionId(reader.u64("the connection id")?);
-        let number = reader.u64("the packet number")?;
+        let number = high << 32 | u64::from(reader.u32("the packet number")?);
         Ok((Self { kind, to, number }, reader.0))
     }
 }

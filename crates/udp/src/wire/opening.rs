@@ -6,7 +6,9 @@ use super::header::{ConnectionId, HEADER_BYTES, Header, Kind};
 
 /// The bytes of a cookie.
 pub const COOKIE_BYTES: usize = 40;
-const HELLO_BYTES: usize = HEADER_BYTES + 9 + COOKIE_BYTES;
+/// The zeros before the sender's id in a hello, which is at the same place in all versions.
+const GAP_BYTES: usize = 4;
+const HELLO_BYTES: usize = HEADER_BYTES + GAP_BYTES + 9 + COOKIE_BYTES;
 
 /// The way in which a connection is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +99,7 @@ impl<'a> Opening<'a> {
     ///
     /// # Errors
     ///
-    /// If `room` is too short.
+    /// If `room` is too short, or the packet number too high.
     pub fn encode(&self, room: &mut [u8]) -> Result<usize, WireError> {
         let bytes = self.bytes();
         let mut writer = Writer::new(room, bytes)?;
@@ -108,10 +110,10 @@ impl<'a> Opening<'a> {
             Self::Unknown { number, .. } => (Kind::Unknown, ConnectionId::NONE, number),
             Self::Refused { to, .. } => (Kind::Refused, to, 0),
         };
-        Header { kind, to, number }.write(&mut writer);
+        Header { kind, to, number }.write(&mut writer)?;
         match self {
             Self::Hello { from, mode, cookie, message } => {
-                writer.u64(from.0).u8(*mode as u8).put(cookie).put(message)
+                writer.u32(0).u64(from.0).u8(*mode as u8).put(cookie).put(message)
             }
             Self::Retry { cookie, .. } => writer.put(cookie),
             Self::Welcome { message, .. } => writer.put(message),
@@ -150,6 +152,12 @@ impl<'a> Opening<'a> {
             return Err(value("the packet number", number));
         }
         let mut reader = Reader(content);
+        if kind == Kind::Hello {
+            let gap = reader.u32("the header")?;
+            if gap != 0 {
+                return Err(value("the reserved field", gap.into()));
+            }
+        }
         let opening = match kind {
             Kind::Sealed => return Ok(None),
             Kind::Hello => Self::Hello {
@@ -189,7 +197,7 @@ impl<'a> Opening<'a> {
 /// all versions; and the version.
 pub fn hello_of_another_version(datagram: &[u8]) -> Option<(ConnectionId, u8)> {
     let mut reader = Reader(datagram);
-    let header: [u8; HEADER_BYTES] = reader.array("the header").ok()?;
+    let header: [u8; HEADER_BYTES + GAP_BYTES] = reader.array("the header").ok()?;
     let from = named(reader.u64("the sender's id").ok()?).ok()?;
     let [theirs, kind, ..] = header;
     (theirs != super::VERSION && kind == Kind::Hello as u8).then_some((from, theirs))

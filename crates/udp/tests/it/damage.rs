@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use incast_udp::wire::{LaneNumber, MOST_COUNT};
+
 /// A generator of random numbers (SplitMix64).
 pub(crate) struct Random(pub(crate) u64);
 
@@ -29,6 +31,16 @@ impl Random {
             2 => 1 << (small % 64),
             _ => self.bits(),
         }
+    }
+
+    /// A number that counts up, of which the ends of its range come often.
+    pub(crate) fn count(&mut self) -> u64 {
+        self.number() & MOST_COUNT
+    }
+
+    /// A lane.
+    pub(crate) fn lane(&mut self) -> LaneNumber {
+        LaneNumber::ALL[self.below(LaneNumber::ALL.len())]
     }
 }
 

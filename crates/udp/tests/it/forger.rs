@@ -7,7 +7,7 @@ use incast_transport::DueBy;
 use incast_transport::message;
 use incast_udp::Node;
 use incast_udp::security::{End, Handshake, Security, Session, Step, fresh_id};
-use incast_udp::wire::{Data, Frame, Frames, HEADER_BYTES};
+use incast_udp::wire::{Data, Frame, Frames, HEADER_BYTES, LaneNumber};
 
 /// A peer that follows no rules.
 pub(crate) struct Forger {
@@ -80,10 +80,10 @@ pub(crate) fn encoded(frames: &[Frame<'_>]) -> Vec<u8> {
 }
 
 /// A packet that is a whole message of a lane.
-pub(crate) fn whole(lane: u32, number: u64, payload: &[u8]) -> Frame<'_> {
+pub(crate) fn whole(lane: usize, number: u64, payload: &[u8]) -> Frame<'_> {
     let bytes = payload.len().try_into().unwrap();
     Frame::Data(Data {
-        connection: lane,
+        lane: LaneNumber::ALL[lane],
         sent_ns: 0,
         packet: message::Data {
             sequence: number,

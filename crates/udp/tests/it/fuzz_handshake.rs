@@ -49,7 +49,7 @@ impl Target {
             panic!("not open")
         };
         let mut room = [0; 200];
-        room[HEADER_BYTES..][..7].copy_from_slice(&[6, 1, 4, 0, 0, 0, 9]);
+        room[HEADER_BYTES..][..7].copy_from_slice(&[5, 1, 3, 0, 0, 0, 9]);
         let bytes = client.session.seal(&mut room, 7).unwrap();
         let sealed = room[..bytes].to_vec();
         let (to, id) = (waiting.own(), open.session.own());
@@ -97,7 +97,8 @@ impl Target {
                 | SecurityError::WrongKey { .. }
                 | SecurityError::NotListed { .. }
                 | SecurityError::Secret { .. }
-                | SecurityError::Mode { .. },
+                | SecurityError::Mode { .. }
+                | SecurityError::Full { .. },
             ) => {}
             Err(error) => assert!(is_sound, "{error}"),
         }
@@ -117,7 +118,7 @@ fn write_checksum(datagram: &mut [u8]) -> bool {
     let Ok((header, _)) = Header::decode(datagram) else { return false };
     let mut sum = XxHash3_64::new();
     let (start, id) = match header.kind {
-        Kind::Hello => (HEADER_BYTES + 49, HEADER_BYTES),
+        Kind::Hello => (HEADER_BYTES + 53, HEADER_BYTES + 4),
         Kind::Welcome => (HEADER_BYTES, 4),
         Kind::Sealed => (0, 0),
         _ => return false,

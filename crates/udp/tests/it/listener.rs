@@ -50,7 +50,7 @@ fn datagram(forged: &Forged, stolen: Option<[u8; COOKIE_BYTES]>) -> Vec<u8> {
         Forged::Hello(mode, has_cookie) => {
             let mut hello = hello(mode);
             if let (true, Some(cookie)) = (has_cookie, stolen) {
-                hello[HEADER_BYTES + 9..][..COOKIE_BYTES].copy_from_slice(&cookie);
+                hello[HEADER_BYTES + 13..][..COOKIE_BYTES].copy_from_slice(&cookie);
             }
             hello
         }
@@ -159,11 +159,11 @@ fn the_id_of_a_connection_is_authenticated() {
     for mode in MODES {
         let mut listener = Listener::new(server_end(mode)).unwrap();
         let mut hello = handshake(&client_end(mode)).hello().to_vec();
-        hello[HEADER_BYTES] ^= 1;
+        hello[HEADER_BYTES + 4] ^= 1;
         let Answer::Reply(retry) = ask(&mut listener, Time::ZERO, client(1), &hello) else {
             panic!("no retry")
         };
-        hello[HEADER_BYTES + 9..][..40].copy_from_slice(&retry[HEADER_BYTES..]);
+        hello[HEADER_BYTES + 13..][..40].copy_from_slice(&retry[HEADER_BYTES..]);
         let answer = ask(&mut listener, Time::ZERO, client(1), &hello);
         assert!(matches!(answer, Answer::Refused { .. }), "{answer:?}");
     }

@@ -15,7 +15,8 @@ use incast_transport::DueBy;
 use incast_transport::message::{Ack, Data as Packet, Nack as Report, PacketSet};
 use incast_udp::security::Security;
 use incast_udp::wire::{
-    Close, Completion, Completions, Data, Frame, Nack, Probe, ProbeAnswer, Turnaround,
+    Close, Completion, Completions, Data, Frame, LaneNumber, MOST_COUNT, Nack, Probe, ProbeAnswer,
+    Turnaround,
 };
 use incast_udp::{Counters, Event, Node, PeerId};
 
@@ -37,7 +38,7 @@ struct Target {
     /// The forger's peer at the server.
     forged: Option<PeerId>,
     /// The frames that the forger has received last.
-    seen: VecDeque<(u32, Packet)>,
+    seen: VecDeque<Packet>,
     /// Sequence numbers at which the forger goes on, on each lane.
     next: [u64; 2],
     messages: [u64; 2],
@@ -95,7 +96,7 @@ impl Target {
     /// A sequence number: the next one, one near it, or any.
     fn sequence(&mut self, random: &mut Random, lane: usize) -> u64 {
         match random.below(40) {
-            0 => random.number(),
+            0 => random.count(),
             1..4 => self.next[lane].saturating_add(random.bits() % 200_000),
             4..12 => (self.next[lane] + random.bits() % 300).saturating_sub(20),
             _ => {
@@ -111,7 +112,7 @@ impl Target {
         let sequence = self.sequence(random, lane);
         let ends_message = random.below(8) == 0;
         let message = match random.below(20) {
-            0 => random.number(),
+            0 => random.count(),
             1..4 => self.messages[lane] + random.bits() % 80_000,
             _ => self.messages[lane],
         };
@@ -130,7 +131,7 @@ impl Target {
         let count = if whole { 1 } else { 1 + random.below(128) };
         let index = random.below(count.min(usize::try_from(sequence).unwrap_or(count).max(1)));
         Frame::Data(Data {
-            connection: u32::try_from(lane).unwrap(),
+            lane: LaneNumber::ALL[lane],
             sent_ns: bits(random, u64::from(u32::MAX)),
             packet: Packet {
                 sequence,
@@ -157,10 +158,10 @@ impl Target {
     fn segment(&self, random: &mut Random) -> (u64, u8) {
         let attempt = bits(random, 255);
         match self.seen.len() {
-            0 => (random.number(), attempt),
+            0 => (random.count(), attempt),
             _ if random.below(4) == 0 => (random.number() % 3_000, attempt),
             count => {
-                let (_, data) = self.seen[random.below(count)];
+                let data = self.seen[random.below(count)];
                 (data.segment(), if random.below(4) == 0 { attempt } else { data.attempt })
             }
         }
@@ -174,7 +175,7 @@ impl Target {
     }
 
     fn frame<'a>(&mut self, random: &mut Random, payload: &'a [u8]) -> Frame<'a> {
-        let connection = u32::try_from(random.below(2)).unwrap();
+        let lane = LaneNumber::ALL[random.below(2)];
         let sent_ns = bits(random, u64::from(u32::MAX));
         match random.below(60) {
             0..30 => self.data(random, payload),
@@ -187,25 +188,25 @@ impl Target {
                     let turnaround = Self::turnaround(random);
                     assert!(completions.push(Completion { ack, turnaround }));
                 }
-                Frame::Ack { connection, sent_ns, completions }
+                Frame::Ack { lane, sent_ns, completions }
             }
             42..52 => {
                 let (base, attempt) = self.segment(random);
-                let base = base.saturating_sub(random.bits() % 4).min(u64::MAX - 200);
+                let base = base.saturating_sub(random.bits() % 4).min(MOST_COUNT - 200);
                 let mut missing = PacketSet::EMPTY;
                 (0..random.below(130)).for_each(|_| missing.insert(bits(random, 127)));
                 let report = Report { base, missing, attempt, answers: random.below(2) == 0 };
                 let turnaround = Self::turnaround(random);
-                Frame::Nack(Nack { connection, sent_ns, report, turnaround })
+                Frame::Nack(Nack { lane, sent_ns, report, turnaround })
             }
-            52..54 => Frame::Notification { connection, sent_ns },
+            52..54 => Frame::Notification { lane, sent_ns },
             54..56 => Frame::Probe(Probe { id: sent_ns }),
             56..59 => {
                 let (bytes, turnaround) = (bits(random, 0xffff), Self::turnaround(random));
                 Frame::ProbeAnswer(ProbeAnswer { id: bits(random, 7), bytes, turnaround })
             }
             _ if random.below(200) == 0 => Frame::Close(Close::Done),
-            _ => Frame::Notification { connection, sent_ns },
+            _ => Frame::Notification { lane, sent_ns },
         }
     }
 
@@ -274,7 +275,7 @@ impl Target {
         let seen = &mut self.seen;
         self.forger.receive(|frame| {
             if let Frame::Data(data) = frame {
-                seen.push_back((data.connection, data.packet));
+                seen.push_back(data.packet);
                 seen.truncate(200);
             }
         });
