@@ -34,3 +34,4 @@ mod relay;
 mod session;
 mod veth;
 mod wire;
+mod withdrawn;
