@@ -8,7 +8,6 @@ a clock are those of the machine as it is: where others work, threads wait. So t
 the page's thread and of its workers is said, too, and how long they waited for a processor (Linux).
 """
 
-import shutil
 import statistics
 import sys
 import time
@@ -16,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from incast.base import links
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests/python"))
+import chromium
 
 REPEATS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
 # Keeps what the browser says of tasks of more than 50 ms.
@@ -33,15 +35,8 @@ RUNS = {
 
 
 def browser() -> Any:  # noqa: ANN401
-    """Chromium without a window."""
-    from selenium import webdriver  # noqa: PLC0415
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or ""
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    service = webdriver.ChromeService(shutil.which("chromedriver"))
-    opened = webdriver.Chrome(options=options, service=service)
+    """Chromium, which keeps what it says of long tasks."""
+    opened = chromium.opened(chromium.options())
     opened.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": OBSERVED})
     opened.set_window_size(1280, 900)
     return opened

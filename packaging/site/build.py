@@ -61,7 +61,7 @@ def build(sphinx: Path, out: Path) -> list[str]:
     book.write(gathered, WORK / "source")
     _sphinx(sphinx, out, {f"{name}.html" for name in gathered.pages})
     api.write(out / PYTHON, "../../index.html")
-    crates.copy(out / RUST)
+    crates.copy(out / RUST, "../../index.html")
     shutil.rmtree(out / "page", ignore_errors=True)
     if PAGE.is_file():
         (out / "page").mkdir()

@@ -8,6 +8,10 @@ from pathlib import Path
 
 from book import SiteError
 
+SIDEBAR = '<nav class="sidebar">'
+"""The start of the sidebar in a page of rustdoc."""
+HOME = '<a style="display: block; padding: 1rem 1.5rem 0 {}" href="{}">Documentation</a>'
+
 
 @dataclass(frozen=True)
 class Crates:
@@ -32,8 +36,10 @@ class Crates:
         ordered = dict(sorted(found.items(), key=lambda item: item[1]))
         return cls(Path(told["target_directory"]) / "doc", ordered)
 
-    def copy(self, into: Path) -> None:
+    def copy(self, into: Path, home: str) -> None:
         """Copies the pages, without those of other crates that are there by chance.
+
+        Each gets a link to the page `home`, as seen from `into`.
 
         Raises:
             SiteError: A crate has none.
@@ -54,7 +60,18 @@ class Crates:
                 if one not in self.known and (is_source or (inside / one / "all.html").is_file())
             ]  # fmt: skip
 
-        shutil.copytree(self.pages, into, ignore=others, dirs_exist_ok=True)
+        def copied(source: str, to: str) -> None:
+            if source.endswith(".html"):
+                *above, _ = Path(source).relative_to(self.pages).parts
+                # The sidebar of a source has a button at its left.
+                left = "3rem" if above[:1] == ["src"] else "1.5rem"
+                link = HOME.format(left, "../" * len(above) + home)
+                text = Path(source).read_text(encoding="utf-8")
+                Path(to).write_text(text.replace(SIDEBAR, SIDEBAR + link, 1), encoding="utf-8")
+            else:
+                shutil.copy2(source, to)
+
+        shutil.copytree(self.pages, into, ignore=others, copy_function=copied, dirs_exist_ok=True)
 
     def page(self) -> str:
         """The index of the pages."""

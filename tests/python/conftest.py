@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import chromium
 import incast
 from incast import _core, cli
 from incast.base import links
@@ -125,19 +126,15 @@ def interpreter() -> list[str]:
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Chromium without a window, which says at the end whether a page made a severe mistake."""
-    chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
-    if not (chromium and driver_path):
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
         pytest.skip("no page is opened: chromium and chromium-driver are not installed")
-    webdriver = pytest.importorskip("selenium.webdriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
+    pytest.importorskip("selenium.webdriver")
+    options = chromium.options()
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     options.add_experimental_option(
         "prefs", {"download.default_directory": str(tmp_path_factory.mktemp("downloads"))}
     )
-    opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_path))
+    opened = chromium.opened(options)
     opened.set_script_timeout(120)
     yield opened
     severe = [entry for entry in opened.get_log("browser") if entry["level"] == "SEVERE"]

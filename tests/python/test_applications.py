@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import incast
-from incast.lab import attach, bed, plan
-from test_lab import STAR, program_or_skip
+from beds import STAR, program_or_skip
+from incast.lab import attach, bed, commands, plan
 
 _SIZE = 40_000_000
 
@@ -36,12 +36,12 @@ def hosts(
     ):
         for host in ("sender0", "receiver"):
             write = f"echo {name} > /proc/sys/net/ipv4/tcp_congestion_control"
-            bed.call(*stands.inside(host, "sh", "-c", write))
+            commands.call(*stands.inside(host, "sh", "-c", write))
         yield stands, name, program
 
 
 def _opened(program: Path, name: str) -> int:
-    opened: int = json.loads(bed.call(str(program), "show", name, "--json"))["opened"]
+    opened: int = json.loads(commands.call(str(program), "show", name, "--json"))["opened"]
     return opened
 
 
@@ -66,7 +66,7 @@ http {{
     with bed.kept(nginx):
         url = f"http://{address}/file"
         get = ["curl", "-sSf", "--retry", "20", "--retry-connrefused", "--retry-delay", "1"]
-        bed.call(*stands.inside("receiver", *get, "-o", "got", url))
+        commands.call(*stands.inside("receiver", *get, "-o", "got", url))
     assert hashlib.sha256(Path("got").read_bytes()).digest() == hashlib.sha256(content).digest()
     assert _opened(program, name) >= 2, "both ends used it"
 
@@ -79,9 +79,9 @@ def test_a_redis_benchmark_runs(hosts: tuple[bed.Bed, str, Path]) -> None:
         "--protected-mode", "no", "--dir", str(Path.cwd()),
     )  # fmt: skip
     with bed.kept(server):
-        bed.call(*stands.inside("receiver", "sh", "-c", _until_it_answers(address)))
+        commands.call(*stands.inside("receiver", "sh", "-c", _until_it_answers(address)))
         benchmark = ["redis-benchmark", "-h", address, "-c", "20", "-n", "5000", "-d", "2000"]
-        out = bed.call(*stands.inside("receiver", *benchmark, "-t", "set,get", "--csv"))
+        out = commands.call(*stands.inside("receiver", *benchmark, "-t", "set,get", "--csv"))
     rows = {line.split(",")[0].strip('"'): line.split(",")[1] for line in out.splitlines()[1:]}
     assert set(rows) == {"SET", "GET"}
     assert all(float(rate.strip('"')) > 100 for rate in rows.values()), rows

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import incast
+from beds import STAR, built_program
 from incast import _core
 from incast.lab import attach, plan, predict
 from incast.lab.programs import BpfProgram, listed
-from test_lab import STAR, built_program
 
 # Stands in for incast-kernel: lists two programs, and keeps what else it was asked.
 STUB = """#!/bin/sh

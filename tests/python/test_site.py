@@ -172,17 +172,20 @@ def test_crates_have_their_own_pages_alone(tmp_path: Path) -> None:
     made = ("own/all.html", "own/index.html", "src/own/x.html", "static.files/x.css", "crates.js")
     for name in (*made, "other/all.html", "src/other/x.html"):
         (tmp_path / "doc" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "doc" / name).write_text("")
+        (tmp_path / "doc" / name).write_text('<body><nav class="sidebar"></nav></body>')
     crates = rustdoc.Crates(tmp_path / "doc", {"own": ("o-wn", "A crate")})
-    crates.copy(tmp_path / "site")
+    crates.copy(tmp_path / "site", "../../index.html")
     copied = [one for one in (tmp_path / "site").rglob("*") if one.is_file()]
     assert {one.relative_to(tmp_path / "site").as_posix() for one in copied} == {*made}
+    assert 'href="../../../index.html">Doc' in (tmp_path / "site/own/index.html").read_text()
+    assert 'href="../../../../index.html">Doc' in (tmp_path / "site/src/own/x.html").read_text()
+    assert (tmp_path / "site/crates.js").read_bytes() == (tmp_path / "doc/crates.js").read_bytes()
     assert '| <a href="rust/own/index.html"><code>o-wn</code></a> | A crate |' in crates.table(
         "rust/"
     )
     (tmp_path / "doc/own/index.html").unlink()
     with pytest.raises(book.SiteError, match=r"doc/own: not there; `cargo doc .*` makes it"):
-        crates.copy(tmp_path / "site")
+        crates.copy(tmp_path / "site", "../../index.html")
 
 
 SITE = {

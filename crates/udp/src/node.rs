@@ -11,7 +11,6 @@
 mod answers;
 mod arriving;
 mod calls;
-mod cancelled;
 mod departures;
 mod event;
 mod greeting;
@@ -25,6 +24,7 @@ mod opening;
 mod outbox;
 mod path;
 mod peers;
+mod replies;
 mod rest;
 mod run;
 mod sampling;

@@ -27,6 +27,7 @@ mod streams;
 mod switch_errors;
 mod switches;
 mod threads;
+mod token_buckets;
 mod traffic_errors;
 mod until;
 mod witness;

@@ -10,7 +10,7 @@ use incast_transport::Sender;
 use super::names::{CallId, Incoming, PeerId, Reach};
 use super::opening::span;
 use super::outbox::Token;
-use super::peers::{LANES, LONG, SHORT};
+use super::peers::{LONG, SHORT};
 use super::{Gone, Node, head};
 use crate::message::{HEAD_BYTES, Kind, Priority, Terms};
 
@@ -202,12 +202,16 @@ impl Node {
 
     fn answer(&mut self, call: Incoming, kind: Kind, body: Bytes) -> Result<(), Refused> {
         self.check(call.peer, body.len())?;
-        if self.peers.get_mut(call.peer).is_some_and(|peer| peer.cancelled.take(call.number)) {
+        if self.peers.get_mut(call.peer).is_some_and(|peer| peer.replies.was_cancelled(call.number))
+        {
             return Ok(());
         }
         let (now, lane) = (self.clock.now(), self.lane(call.priority, &body));
         let head = head(kind, call.priority, call.number, None);
-        self.post(now, call.peer, lane, head, body, Token::Reply(call.number));
+        let message = self.post(now, call.peer, lane, head, body, Token::Reply(call.number));
+        if let (Some(message), Some(peer)) = (message, self.peers.get_mut(call.peer)) {
+            peer.replies.post(call.number, (lane, message));
+        }
         Ok(())
     }
 
@@ -216,13 +220,8 @@ impl Node {
     pub(super) fn withdraw_reply(&mut self, id: PeerId, call: u64) {
         let now = self.clock.now();
         let Some(peer) = self.peers.get_mut(id) else { return };
-        let found = (0..LANES)
-            .find_map(|lane| peer.lanes[lane].outbox.reply(call).map(|message| (lane, message)));
-        match found {
-            Some((lane, message)) => {
-                self.withdraw(now, id, lane, message);
-            }
-            None => peer.cancelled.add(call),
+        if let Some((lane, message)) = peer.replies.cancel(call) {
+            self.withdraw(now, id, lane, message);
         }
     }
 
@@ -321,12 +320,21 @@ impl Node {
         Some(number)
     }
 
-    /// Tells of a message that the peer has.
+    /// Tells of a note that the peer has, and forgets a reply.
     pub(super) fn tell_acknowledged(&mut self, peer: PeerId, token: Token) {
-        let Token::Note(number) = token else { return };
-        let note = CallId { peer, number };
-        if self.calls.end(note) {
-            self.events.push_back(super::Event::Delivered { note });
+        match token {
+            Token::Note(number) => {
+                let note = CallId { peer, number };
+                if self.calls.end(note) {
+                    self.events.push_back(super::Event::Delivered { note });
+                }
+            }
+            Token::Reply(call) => {
+                if let Some(peer) = self.peers.get_mut(peer) {
+                    peer.replies.acknowledged(call);
+                }
+            }
+            Token::Call(_) | Token::Nobody => {}
         }
     }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use incast_cc::{Span, Time};
 
-use super::cancelled::Cancelled;
 use super::greeting::Greeting;
 use super::names::PeerId;
 use super::peers::{Lane, Link, Peer, open_lanes};
+use super::replies::Replies;
 use super::search::Search;
 use super::stamping::Stamping;
 use super::{Event, Gone, Node, ip_udp_bytes};
@@ -78,7 +78,7 @@ impl Node {
             key: None,
             lanes: [Lane::default(), Lane::default()],
             takes,
-            cancelled: Cancelled::default(),
+            replies: Replies::default(),
             answers: Vec::new(),
             waiting: 0,
             heard_at: now,

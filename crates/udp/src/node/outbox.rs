@@ -28,9 +28,6 @@ pub(super) struct Sending {
     pub(super) token: Token,
 }
 
-/// The messages of a lane, from the last one on, among which a reply is looked for: those that have
-/// not left are the last ones.
-const LOOKED_AT: usize = 4_096;
 /// The start of a message of which nothing was read.
 const UNKNOWN: u64 = u64::MAX;
 
@@ -128,14 +125,6 @@ impl Outbox {
     /// The place of a message, by its number; [`None`] if it is acknowledged or withdrawn.
     pub(super) fn place(&self, number: u64) -> Option<usize> {
         self.messages.binary_search_by_key(&number, |sending| sending.number).ok()
-    }
-
-    /// The number of the reply to a call, if it is there.
-    pub(super) fn reply(&self, call: u64) -> Option<u64> {
-        let last = self.messages.iter().rev().take(LOOKED_AT);
-        last.filter(|sending| sending.token == Token::Reply(call))
-            .map(|sending| sending.number)
-            .next()
     }
 
     /// The length of the message at a place, and the number of messages behind it.

@@ -8,11 +8,11 @@ use incast_transport::{Endpoint, Sender};
 use rustc_hash::FxHashMap;
 
 use super::answers::Answer;
-use super::cancelled::Cancelled;
 use super::greeting::Greeting;
 use super::inbox::Inbox;
 use super::names::PeerId;
 use super::outbox::Outbox;
+use super::replies::Replies;
 use super::sampling::Sampling;
 use super::search::{Moving, Search};
 use super::stamping::{ANSWERS, Stamping};
@@ -126,8 +126,8 @@ pub(super) struct Peer {
     pub(super) lanes: [Lane; LANES],
     /// The longest message that the peer takes.
     pub(super) takes: usize,
-    /// The calls of the peer that it has cancelled, and whose replies were not posted.
-    pub(super) cancelled: Cancelled,
+    /// The replies to calls of the peer.
+    pub(super) replies: Replies,
     /// The answers that wait to be sent.
     pub(super) answers: Vec<Answer>,
     /// Bytes of messages that are not whole, or not taken by the application.

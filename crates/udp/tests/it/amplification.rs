@@ -4,10 +4,11 @@
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use incast_udp::security::{End, Handshake, Identity, PeerKey, Secret, Security, Step, fresh_id};
+use incast_udp::security::{End, Handshake, PeerKey, Security, Step, fresh_id};
 use incast_udp::wire::{COOKIE_BYTES, ConnectionId, Frame, Opening, Probe, Refusal, VERSION};
 use incast_udp::{Event, Node};
 
+use crate::connect::{MODES, protection};
 use crate::damage::{Random, damage};
 use crate::forger::Forger;
 use crate::nodes::{body, node, options};
@@ -54,19 +55,8 @@ fn openings(security: &Security, key: Option<PeerKey>) -> Vec<Vec<u8>> {
 
 #[test]
 fn a_new_address_gets_no_more_than_it_has_sent() {
-    let (alice, bob) = (Identity::generate().unwrap(), Identity::generate().unwrap());
-    let keys = |own: &Identity, peer: &Identity| Security::Keys {
-        identity: own.clone(),
-        peers: vec![peer.public()],
-    };
-    let secret = Secret::generate().unwrap();
-    let protections = [
-        (Security::Plain, Security::Plain, None),
-        (Security::Secret(secret.clone()), Security::Secret(secret), None),
-        (keys(&alice, &bob), keys(&bob, &alice), Some(bob.public())),
-    ];
     let mut random = Random(4);
-    for (here, there, key) in protections {
+    for (here, there, key) in MODES.map(protection) {
         let mut server = node(there);
         let datagrams = openings(&here, key);
         let mut answers = 0;

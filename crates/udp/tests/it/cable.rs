@@ -1,61 +1,31 @@
 //! A cable that delays frames between two network namespaces. The test needs root, and says so where
 //! it is skipped.
 
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use incast_udp::cable::{Cable, Cables};
-use incast_udp::place;
 use incast_udp::socket::{Features, Options, ReceiveBatch, SendBatch, Socket, Transmit};
+
+use crate::namespaces::{Namespaces, ip};
 
 const DELAY: Duration = Duration::from_millis(3);
 
-/// Two hosts and the cable's own namespace between them; they go when this is dropped.
-struct Bed {
-    names: [String; 3],
+/// Two hosts, and between them the cable's own namespace, which is the last.
+fn bed() -> Option<Namespaces> {
+    Namespaces::new("c", 3, |names| {
+        let [hosts @ .., wire] = names else { return false };
+        hosts.iter().zip(["x", "y"]).zip(1..).all(|((host, end), number)| {
+            ip(&format!("link add {end} netns {wire} type veth peer name e netns {host}"))
+                && ip(&format!("-n {wire} link set {end} up"))
+                && ip(&format!("-n {host} address add 10.78.0.{number}/24 dev e"))
+                && ip(&format!("-n {host} link set e up"))
+        })
+    })
 }
 
-impl Bed {
-    fn new() -> Option<Self> {
-        let names = ["a", "b", "w"].map(|end| format!("ic{}{end}", std::process::id()));
-        let bed = Self { names };
-        let [_, _, wire] = &bed.names;
-        let done = bed.names.iter().all(|name| ip(&format!("netns add {name}")))
-            && bed.names.iter().zip(["x", "y"]).zip(1..).all(|((host, end), number)| {
-                ip(&format!("link add {end} netns {wire} type veth peer name e netns {host}"))
-                    && ip(&format!("-n {wire} link set {end} up"))
-                    && ip(&format!("-n {host} address add 10.78.0.{number}/24 dev e"))
-                    && ip(&format!("-n {host} link set e up"))
-            });
-        if !done {
-            eprintln!("skipped: no namespaces or veth devices here, which need root and iproute2");
-        }
-        done.then_some(bed)
-    }
-
-    fn open(&self, host: usize, features: Features) -> Socket {
-        let namespace = format!("/run/netns/{}", self.names[host]);
-        let address = format!("10.78.0.{}:7000", host + 1).parse().unwrap();
-        let opens = move || {
-            place::enter(namespace.as_ref()).unwrap();
-            Socket::open(&Options::at(address), features).unwrap()
-        };
-        std::thread::spawn(opens).join().unwrap()
-    }
-}
-
-impl Drop for Bed {
-    fn drop(&mut self) {
-        for name in &self.names {
-            ip(&format!("netns delete {name}"));
-        }
-    }
-}
-
-fn ip(arguments: &str) -> bool {
-    let mut command = Command::new("ip");
-    command.args(arguments.split(' ')).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+fn open(bed: &Namespaces, host: usize, features: Features) -> Socket {
+    let address = format!("10.78.0.{}:7000", host + 1).parse().unwrap();
+    bed.inside(host, || Socket::open(&Options::at(address), features).unwrap())
 }
 
 /// Receives `bytes`, and returns the number of receives.
@@ -75,12 +45,12 @@ fn receives(socket: &mut Socket, batch: &mut ReceiveBatch, bytes: usize) -> usiz
 
 #[test]
 fn a_cable_delays_segments_whole_each_way_until_it_is_dropped() {
-    let Some(bed) = Bed::new() else { return };
+    let Some(bed) = bed() else { return };
     let features = Features::probe().unwrap();
-    let wire = format!("/run/netns/{}", bed.names[2]).into();
+    let wire = bed.path(2).into();
     let cable = Cable { ends: ["x", "y"].map(str::to_owned), delay: DELAY };
     let cables = Cables::lay(wire, 0, vec![cable]).unwrap();
-    let [mut a, mut b] = [0, 1].map(|host| bed.open(host, features));
+    let [mut a, mut b] = [0, 1].map(|host| open(&bed, host, features));
     let bytes = 40 * 1_400;
     let mut batch = ReceiveBatch::new(64, 65_535);
     let mut out = SendBatch::new(1, bytes);

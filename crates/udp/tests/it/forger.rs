@@ -3,11 +3,12 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use incast_transport::DueBy;
-use incast_transport::message;
 use incast_udp::Node;
 use incast_udp::security::{End, Handshake, Security, Session, Step, fresh_id};
-use incast_udp::wire::{Data, Frame, Frames, HEADER_BYTES, LaneNumber};
+use incast_udp::wire::{Frame, Frames};
+
+use crate::connect::seal;
+use crate::frames::encode;
 
 /// A peer that follows no rules.
 pub(crate) struct Forger {
@@ -43,15 +44,12 @@ impl Forger {
 
     /// A datagram with this content.
     pub(crate) fn seal(&mut self, content: &[u8]) -> Vec<u8> {
-        let mut datagram = vec![0; content.len() + self.session.overhead()];
-        datagram[HEADER_BYTES..][..content.len()].copy_from_slice(content);
-        self.session.seal(&mut datagram, content.len()).unwrap();
-        datagram
+        seal(&mut self.session, content)
     }
 
     /// Sends a datagram with these frames.
     pub(crate) fn send(&mut self, frames: &[Frame<'_>]) {
-        let content = encoded(frames);
+        let content = encode(frames);
         let datagram = self.seal(&content);
         self.socket.send_to(&datagram, self.to).unwrap();
     }
@@ -67,41 +65,4 @@ impl Forger {
         }
         got
     }
-}
-
-/// The bytes of frames.
-pub(crate) fn encoded(frames: &[Frame<'_>]) -> Vec<u8> {
-    let mut content = vec![0; frames.iter().map(Frame::bytes).sum()];
-    let mut at = 0;
-    for frame in frames {
-        at += frame.encode(&mut content[at..]).unwrap();
-    }
-    content
-}
-
-/// A packet that is a whole message of a lane.
-pub(crate) fn whole(lane: usize, number: u64, payload: &[u8]) -> Frame<'_> {
-    let bytes = payload.len().try_into().unwrap();
-    Frame::Data(Data {
-        lane: LaneNumber::ALL[lane],
-        sent_ns: 0,
-        packet: message::Data {
-            sequence: number,
-            payload: bytes,
-            index: 0,
-            count: 1,
-            attempt: 0,
-            ack_request: true,
-            ends_message: true,
-            read: 0,
-            due: DueBy::NONE,
-            remaining: 0,
-        },
-        message: number,
-        length: bytes,
-        offset: 0,
-        given_up: false,
-        timed: true,
-        payload,
-    })
 }

@@ -3,7 +3,6 @@
 //! `INCAST_FUZZ_DATAGRAMS=24000000 cargo test --release -p incast-udp --test it fuzz_wire` tries as
 //! many; by default it is a million.
 
-use incast_transport::DueBy;
 use incast_transport::message::{self, PacketSet};
 use incast_udp::wire::{
     COOKIE_BYTES, Close, Completion, Completions, ConnectionId, Data, Frame, Frames, HEADER_BYTES,
@@ -12,6 +11,7 @@ use incast_udp::wire::{
 };
 
 use crate::damage::{Random, damage, fuzz};
+use crate::frames::packet;
 
 static BYTES: [u8; 1_500] = [0xa5; 1_500];
 
@@ -29,17 +29,12 @@ fn frame(random: &mut Random) -> Frame<'static> {
             let whole = random.below(3) == 0;
             let (index, count, offset, length) =
                 if whole { (0, 1, 0, bytes) } else { (index, count, offset, length) };
+            let sequence = (random.count() >> 1) + u64::from(index);
             let packet = message::Data {
-                sequence: (random.count() >> 1) + u64::from(index),
-                payload: bytes,
-                index,
-                count,
                 attempt: random.bits() as u8,
                 ack_request: random.below(2) == 0,
                 ends_message: random.below(2) == 0,
-                read: 0,
-                due: DueBy::NONE,
-                remaining: 0,
+                ..packet(sequence, bytes, index, count)
             };
             let given_up = packet.ends_message && random.below(4) == 0;
             let (message, payload) = (random.count(), &BYTES[..bytes as usize]);

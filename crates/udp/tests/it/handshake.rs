@@ -5,15 +5,15 @@ use incast_udp::security::{
     Answer, Cipher, End, Handshake, Identity, Listener, MAX_PARAMETERS, Opened, Secret, Security,
     SecurityError, Step, fresh_id,
 };
-use incast_udp::wire::{ConnectionId, HEADER_BYTES, Mode, Opening};
+use incast_udp::wire::{ConnectionId, Mode, Opening};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 
 use crate::connect::{
-    CLIENT, MODES, SERVER, ask, client, client_end, connect, handshake, prove, server, server_end,
-    server_key,
+    CLIENT, MODES, SERVER, ask, client, client_end, connect, handshake, proved, seal, server,
+    server_end, server_key, welcomed,
 };
+use crate::kept::kept;
 
 /// Both ends send something to each other.
 fn assert_open(ours: &mut Opened, theirs: &mut Opened) {
@@ -25,15 +25,10 @@ fn assert_open(ours: &mut Opened, theirs: &mut Opened) {
     );
     assert_eq!(ours.session.cipher(), theirs.session.cipher());
     for text in [b"one", b"two"] {
-        let mut room = [0; 60];
-        room[HEADER_BYTES..][..3].copy_from_slice(text);
-        let bytes = ours.session.seal(&mut room, 3).unwrap();
-        assert_eq!(bytes, 3 + ours.session.overhead());
-        assert_eq!(theirs.session.open(&mut room[..bytes]).unwrap(), text);
-        let mut room = [0; 60];
-        room[HEADER_BYTES..][..3].copy_from_slice(text);
-        let bytes = theirs.session.seal(&mut room, 3).unwrap();
-        assert_eq!(ours.session.open(&mut room[..bytes]).unwrap(), text);
+        let mut datagram = seal(&mut ours.session, text);
+        assert_eq!(theirs.session.open(&mut datagram).unwrap(), text);
+        let mut datagram = seal(&mut theirs.session, text);
+        assert_eq!(ours.session.open(&mut datagram).unwrap(), text);
     }
 }
 
@@ -101,16 +96,10 @@ impl Network {
     }
 }
 
-fn config() -> ProptestConfig {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/handshake.txt");
-    ProptestConfig {
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
-        ..ProptestConfig::with_cases(300)
-    }
-}
+const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/handshake.txt");
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(kept(FAILURES, 300))]
 
     #[test]
     fn one_connection_is_opened_whatever_is_lost_doubled_or_overtaken(
@@ -295,9 +284,7 @@ fn ends_of_two_versions_tell_each_other() {
 #[test]
 fn a_hello_that_was_changed_anywhere_opens_nothing() {
     for mode in MODES {
-        let mut listener = Listener::new(server_end(mode)).unwrap();
-        let mut handshake = handshake(&client_end(mode));
-        prove(&mut handshake, &mut listener);
+        let (handshake, mut listener) = proved(&client_end(mode), &server_end(mode));
         let hello = handshake.hello().to_vec();
         for at in 0..hello.len() * 8 {
             let mut hello = hello.clone();
@@ -320,9 +307,7 @@ fn a_hello_that_was_changed_anywhere_opens_nothing() {
 #[test]
 fn a_hello_that_was_damaged_once_does_not_end_the_handshake() {
     for mode in MODES {
-        let mut listener = Listener::new(server_end(mode)).unwrap();
-        let mut handshake = handshake(&client_end(mode));
-        prove(&mut handshake, &mut listener);
+        let (mut handshake, mut listener) = proved(&client_end(mode), &server_end(mode));
         let mut hello = handshake.hello().to_vec();
         *hello.last_mut().unwrap() ^= 1;
         let answer = ask(&mut listener, Time::ZERO, client(1), &hello);
@@ -331,8 +316,7 @@ fn a_hello_that_was_damaged_once_does_not_end_the_handshake() {
         if let Some(reply) = reply {
             assert!(matches!(handshake.on_datagram(&reply), Ok(Step::Send)));
         }
-        let answer = ask(&mut listener, Time::ZERO, client(1), handshake.hello());
-        let Answer::Opened { mut opened, welcome } = answer else { panic!("{answer:?}") };
+        let (mut opened, welcome) = welcomed(&handshake, &mut listener);
         let Ok(Step::Done(mut ours)) = handshake.on_datagram(&welcome) else { panic!("not open") };
         assert_open(&mut ours, &mut opened);
     }
@@ -341,11 +325,8 @@ fn a_hello_that_was_damaged_once_does_not_end_the_handshake() {
 #[test]
 fn a_welcome_that_was_changed_anywhere_opens_nothing() {
     for mode in MODES {
-        let mut listener = Listener::new(server_end(mode)).unwrap();
-        let mut handshake = handshake(&client_end(mode));
-        prove(&mut handshake, &mut listener);
-        let answer = ask(&mut listener, Time::ZERO, client(1), handshake.hello());
-        let Answer::Opened { mut opened, welcome } = answer else { panic!("{answer:?}") };
+        let (mut handshake, mut listener) = proved(&client_end(mode), &server_end(mode));
+        let (mut opened, welcome) = welcomed(&handshake, &mut listener);
         for at in 0..welcome.len() * 8 {
             let mut welcome = welcome.clone();
             welcome[at / 8] ^= 1 << (at % 8);

@@ -12,7 +12,8 @@ use incast_udp::socket::{SendBatch, Socket, Transmit};
 use incast_udp::wire::{ConnectionId, Frame, Header, Kind, Probe};
 use incast_udp::{Event, Gone, Node, Priority, Reach, Refused, Terms};
 
-use crate::forger::{Forger, whole};
+use crate::forger::Forger;
+use crate::frames::whole;
 use crate::nodes::{body, features, node, options, turn_both, until};
 
 fn soon() -> Instant {

@@ -6,9 +6,11 @@ use incast_udp::security::{Answer, Handshake, Listener, Session, Step};
 use incast_udp::wire::{COOKIE_BYTES, ConnectionId, HEADER_BYTES, Header, Kind, Mode, Opening};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 
-use crate::connect::{MODES, ask, client, client_end, connect, handshake, prove, server_end};
+use crate::connect::{
+    MODES, ask, client, client_end, connect, handshake, prove, proved, seal, server_end, welcomed,
+};
+use crate::kept::kept;
 
 /// A datagram of somebody who does not receive at the address that he gives.
 #[derive(Clone, Debug)]
@@ -70,16 +72,10 @@ fn datagram(forged: &Forged, stolen: Option<[u8; COOKIE_BYTES]>) -> Vec<u8> {
     }
 }
 
-fn config() -> ProptestConfig {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/listener.txt");
-    ProptestConfig {
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
-        ..ProptestConfig::with_cases(200)
-    }
-}
+const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/listener.txt");
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(kept(FAILURES, 200))]
 
     /// Three times would be allowed; an answer is in fact never longer than its question.
     #[test]
@@ -133,11 +129,8 @@ fn answers_are_not_answered() {
 
 #[test]
 fn a_hello_that_comes_again_gets_the_same_welcome_while_its_cookie_is_good() {
-    let mut listener = Listener::new(server_end(Mode::Keys)).unwrap();
-    let mut handshake = handshake(&client_end(Mode::Keys));
-    prove(&mut handshake, &mut listener);
-    let answer = ask(&mut listener, Time::ZERO, client(1), handshake.hello());
-    let Answer::Opened { welcome, .. } = answer else { panic!("{answer:?}") };
+    let (mut handshake, mut listener) = proved(&client_end(Mode::Keys), &server_end(Mode::Keys));
+    let (_, welcome) = welcomed(&handshake, &mut listener);
     let late = Time::ZERO + Span::from_ms(9_999);
     for now in [Time::ZERO, late] {
         let answer = ask(&mut listener, now, client(1), handshake.hello());
@@ -173,11 +166,10 @@ fn the_id_of_a_connection_is_authenticated() {
 fn a_server_that_was_restarted_says_so() {
     let [mut ours, _] = connect(&client_end(Mode::Keys), &server_end(Mode::Keys));
     let mut restarted = Listener::new(server_end(Mode::Keys)).unwrap();
-    let mut room = [0; 60];
-    ours.session.seal(&mut room, 5).unwrap();
+    seal(&mut ours.session, b"first");
     let number = ours.session.next_number();
-    let bytes = ours.session.seal(&mut room, 5).unwrap();
-    let answer = ask(&mut restarted, Time::ZERO, client(1), &room[..bytes]);
+    let datagram = seal(&mut ours.session, b"later");
+    let answer = ask(&mut restarted, Time::ZERO, client(1), &datagram);
     let Answer::Reply(reply) = answer else { panic!("{answer:?}") };
     let (header, content) = Header::decode(&reply).unwrap();
     let id = ours.session.peer();
@@ -189,8 +181,7 @@ fn a_server_that_was_restarted_says_so() {
     assert!(matches!(again.on_datagram(&reply), Ok(Step::Nothing)));
     assert_ne!(again.own(), ours.session.own());
     prove(&mut again, &mut restarted);
-    let answer = ask(&mut restarted, Time::ZERO, client(1), again.hello());
-    assert!(matches!(answer, Answer::Opened { .. }), "{answer:?}");
+    welcomed(&again, &mut restarted);
 }
 
 /// Threads may hand them to each other.

@@ -8,6 +8,9 @@
 mod connect;
 mod damage;
 mod forger;
+mod frames;
+mod kept;
+mod namespaces;
 mod nodes;
 mod relays;
 
@@ -31,3 +34,4 @@ mod relay;
 mod session;
 mod veth;
 mod wire;
+mod withdrawn;

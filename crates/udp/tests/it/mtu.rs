@@ -1,96 +1,63 @@
 //! Nodes on paths of several MTUs: virtual Ethernet devices between network namespaces. The tests
 //! need root, and say so where they are skipped.
 
-#![expect(unsafe_code, reason = "a thread enters a namespace")]
-
-use std::fs::File;
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use incast_udp::security::Security;
 use incast_udp::{Event, Gone, Node, Options};
 
+use crate::namespaces::{Namespaces, ip};
 use crate::nodes::{body, features, turn_both, until};
 
-/// Two namespaces with a link between them, or a path of two links with a router; they go when
-/// this is dropped.
-struct Path {
-    names: Vec<String>,
-}
+/// Two namespaces with a link between them, or a path of two links with a router.
+struct Path(Namespaces);
 
 impl Path {
     /// Lays a path with the MTUs of its links, if that is possible here.
     fn new(tag: &str, mtus: &[u32]) -> Option<Self> {
-        let count = u32::try_from(mtus.len()).unwrap();
-        let name = |number| format!("im{}{tag}{number}", std::process::id());
-        let this = Self { names: (0..=count).map(name).collect() };
-        let mut done = this.names.iter().all(|name| ip(&format!("netns add {name}")));
-        for ((ends, mtu), number) in this.names.windows(2).zip(mtus).zip(0..) {
-            let [a, b] = ends else { continue };
-            done = done
-                && ip(&format!(
-                    "-n {a} link add r{number} mtu {mtu} type veth peer l{number} mtu {mtu} netns {b}"
-                ))
-                && ip(&format!("-n {a} address add 10.78.{number}.1/24 dev r{number}"))
-                && ip(&format!("-n {b} address add 10.78.{number}.2/24 dev l{number}"))
-                && ip(&format!("-n {a} link set r{number} up"))
-                && ip(&format!("-n {b} link set l{number} up"));
-        }
-        if let [first, router, last] = &this.names[..] {
-            done = done
-                && ip(&format!("-n {first} route add 10.78.1.0/24 via 10.78.0.2"))
-                && ip(&format!("-n {last} route add 10.78.0.0/24 via 10.78.1.1"))
-                && ip(&format!("netns exec {router} sysctl -qw net.ipv4.ip_forward=1"));
-        }
-        if !done {
-            eprintln!("skipped: no namespaces or veth devices here, which need root and iproute2");
-        }
-        done.then_some(this)
+        let laid = Namespaces::new(tag, mtus.len() + 1, |names| {
+            let mut done = true;
+            for ((ends, mtu), number) in names.windows(2).zip(mtus).zip(0..) {
+                let [a, b] = ends else { continue };
+                done =
+                    done && ip(&format!(
+                        "-n {a} link add r{number} mtu {mtu} type veth \
+                         peer l{number} mtu {mtu} netns {b}"
+                    )) && ip(&format!("-n {a} address add 10.78.{number}.1/24 dev r{number}"))
+                        && ip(&format!("-n {b} address add 10.78.{number}.2/24 dev l{number}"))
+                        && ip(&format!("-n {a} link set r{number} up"))
+                        && ip(&format!("-n {b} link set l{number} up"));
+            }
+            if let [first, router, last] = names {
+                done = done
+                    && ip(&format!("-n {first} route add 10.78.1.0/24 via 10.78.0.2"))
+                    && ip(&format!("-n {last} route add 10.78.0.0/24 via 10.78.1.1"))
+                    && ip(&format!("netns exec {router} sysctl -qw net.ipv4.ip_forward=1"));
+            }
+            done
+        });
+        laid.map(Self)
     }
 
     /// The addresses of the two ends.
     fn addresses(&self) -> [SocketAddr; 2] {
-        let last = self.names.len() - 2;
+        let last = self.0.names.len() - 2;
         ["10.78.0.1:7000".to_owned(), format!("10.78.{last}.2:7000")]
             .map(|text| text.parse().unwrap())
     }
 
-    /// Opens a node at each end, by a thread that enters the namespace.
+    /// Opens a node at each end.
     fn nodes(&self, mtu: u16) -> [Node; 2] {
-        let ends = [self.names.first(), self.names.last()].map(Option::unwrap);
-        let opens = |(name, address): (&String, SocketAddr)| {
+        // There is no loopback device in the namespaces.
+        let features = features();
+        let [a, b] = self.addresses();
+        [(0, a), (self.0.names.len() - 1, b)].map(|(end, address)| {
             let mut options = Options::at(address, Security::Plain);
             options.mtu = mtu;
-            // There is no loopback device in the namespace.
-            let features = features();
-            let opens = || {
-                let namespace = File::open(format!("/run/netns/{name}")).unwrap();
-                // SAFETY: the descriptor is open; only this thread changes its namespace.
-                let entered = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
-                assert_eq!(entered, 0, "{}", std::io::Error::last_os_error());
-                Node::open(options, features).unwrap()
-            };
-            std::thread::scope(|scope| scope.spawn(opens).join().unwrap())
-        };
-        let [a, b] = self.addresses();
-        [opens((ends[0], a)), opens((ends[1], b))]
+            self.0.inside(end, || Node::open(options, features).unwrap())
+        })
     }
-}
-
-impl Drop for Path {
-    fn drop(&mut self) {
-        for name in &self.names {
-            ip(&format!("netns delete {name}"));
-        }
-    }
-}
-
-fn ip(arguments: &str) -> bool {
-    let mut command = Command::new("ip");
-    command.args(arguments.split(' ')).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }
 
 /// Sends messages one way; returns the longest datagram at the end.
@@ -117,7 +84,7 @@ fn carry(client: &mut Node, server: &mut Node, to: SocketAddr, wide: usize) -> u
 
 #[test]
 fn messages_cross_links_of_both_sizes_and_jumbo_frames_are_found() {
-    for (tag, mtu, expected) in [("s", 1_500, 1_472), ("j", 9_000, 8_972)] {
+    for (tag, mtu, expected) in [("ms", 1_500, 1_472), ("mj", 9_000, 8_972)] {
         let Some(path) = Path::new(tag, &[mtu]) else { return };
         let [mut client, mut server] = path.nodes(1_500);
         let longest = carry(&mut client, &mut server, path.addresses()[1], expected);
@@ -129,7 +96,7 @@ fn messages_cross_links_of_both_sizes_and_jumbo_frames_are_found() {
 
 #[test]
 fn the_narrowest_link_of_a_path_counts() {
-    let Some(path) = Path::new("r", &[9_000, 5_000]) else { return };
+    let Some(path) = Path::new("mr", &[9_000, 5_000]) else { return };
     let [mut client, mut server] = path.nodes(1_500);
     let longest = carry(&mut client, &mut server, path.addresses()[1], 4_324);
     assert_eq!(longest, 4_324);
@@ -138,7 +105,7 @@ fn the_narrowest_link_of_a_path_counts() {
 #[test]
 fn a_path_below_the_promised_mtu_is_named() {
     // The device of the node itself, and a link behind a router.
-    for (tag, mtus, most) in [("d", &[1_400][..], 3_500), ("b", &[9_000, 1_400][..], 8_000)] {
+    for (tag, mtus, most) in [("md", &[1_400][..], 3_500), ("mb", &[9_000, 1_400][..], 8_000)] {
         let Some(path) = Path::new(tag, mtus) else { return };
         let [mut client, mut server] = path.nodes(1_500);
         let address = path.addresses()[1];
@@ -165,13 +132,13 @@ fn a_path_below_the_promised_mtu_is_named() {
 
 #[test]
 fn a_path_that_becomes_narrower_is_noticed() {
-    let Some(path) = Path::new("n", &[9_000, 9_000]) else { return };
+    let Some(path) = Path::new("mn", &[9_000, 9_000]) else { return };
     let [mut client, mut server] = path.nodes(1_500);
     let address = path.addresses()[1];
     assert_eq!(carry(&mut client, &mut server, address, 8_972), 8_972);
     let peer = client.peers().next().unwrap();
     for (place, device) in [(1, "r1"), (2, "l1")] {
-        assert!(ip(&format!("-n {} link set {device} mtu 1500", path.names[place])));
+        assert!(ip(&format!("-n {} link set {device} mtu 1500", path.0.names[place])));
     }
     // Packets that are sent again leave alone, so a message may come whole before that.
     for number in 1..=5 {

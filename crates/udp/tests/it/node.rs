@@ -8,22 +8,12 @@ use incast_cc::{AnyAlgorithm, Span};
 use incast_udp::security::{Identity, Secret, Security, SecurityError};
 use incast_udp::{Event, Gone, Node, Priority, Reach, Refused, Terms};
 
+use crate::connect::{MODES, protection};
 use crate::nodes::{body, features, local, node, options, turn_both, until};
 
 #[test]
 fn calls_and_notes_of_all_lengths_arrive_under_each_protection() {
-    let (alice, bob) = (Identity::generate().unwrap(), Identity::generate().unwrap());
-    let keys = |own: &Identity, peer: &Identity| Security::Keys {
-        identity: own.clone(),
-        peers: vec![peer.public()],
-    };
-    let secret = Secret::generate().unwrap();
-    let protections = [
-        (Security::Plain, Security::Plain, None),
-        (Security::Secret(secret.clone()), Security::Secret(secret), None),
-        (keys(&alice, &bob), keys(&bob, &alice), Some(bob.public())),
-    ];
-    for (here, there, key) in protections {
+    for (here, there, key) in MODES.map(protection) {
         let mode = here.mode();
         let (mut client, mut server) = (node(here), node(there));
         let peer = client.connect(server.address().unwrap(), key).unwrap();

@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use incast_cc::timely::Timely;
 use incast_cc::{AnyAlgorithm, Rate};
-use incast_udp::security::{Identity, Secret, Security};
+use incast_udp::security::Security;
+use incast_udp::wire::Mode;
 use incast_udp::{CallId, Event, Incoming, Node, PeerId, Reach};
 
+use crate::connect::protection;
 use crate::damage::Random;
 use crate::nodes::{body, features, options};
 use crate::relays::{Chaos, Relay};
@@ -291,16 +293,12 @@ fn messages_survive_a_bad_network_with_a_checksum() {
 
 #[test]
 fn messages_survive_a_bad_network_with_a_secret() {
-    let secret = Secret::generate().unwrap();
-    run([Security::Secret(secret.clone()), Security::Secret(secret)], None, messages());
+    let (here, there, key) = protection(Mode::Secret);
+    run([here, there], key, messages());
 }
 
 #[test]
 fn messages_survive_a_bad_network_with_keys() {
-    let (alice, bob) = (Identity::generate().unwrap(), Identity::generate().unwrap());
-    let keys = |own: &Identity, peer: &Identity| Security::Keys {
-        identity: own.clone(),
-        peers: vec![peer.public()],
-    };
-    run([keys(&alice, &bob), keys(&bob, &alice)], Some(bob.public()), messages());
+    let (here, there, key) = protection(Mode::Keys);
+    run([here, there], key, messages());
 }

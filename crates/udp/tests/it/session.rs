@@ -4,10 +4,10 @@ use incast_udp::security::{Cipher, End, PACKETS_OF_A_KEY, SecurityError, Session
 use incast_udp::wire::{ConnectionId, HEADER_BYTES, Mode, WireError};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use std::collections::HashSet;
 
-use crate::connect::{client_end, connect, server_end};
+use crate::connect::{client_end, connect, seal, server_end};
+use crate::kept::kept;
 
 const WAYS: [Option<Cipher>; 3] = [None, Some(Cipher::Aes128Gcm), Some(Cipher::ChaCha20Poly1305)];
 
@@ -21,24 +21,10 @@ fn sessions(cipher: Option<Cipher>) -> [Session; 2] {
     sessions
 }
 
-/// A datagram with `content`.
-fn seal(session: &mut Session, content: &[u8]) -> Vec<u8> {
-    let mut room = vec![0; content.len() + session.overhead()];
-    room[HEADER_BYTES..][..content.len()].copy_from_slice(content);
-    assert_eq!(session.seal(&mut room, content.len()).unwrap(), room.len());
-    room
-}
-
-fn config() -> ProptestConfig {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/session.txt");
-    ProptestConfig {
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
-        ..ProptestConfig::with_cases(200)
-    }
-}
+const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/session.txt");
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(kept(FAILURES, 200))]
 
     #[test]
     fn datagrams_are_opened_once_in_any_order(

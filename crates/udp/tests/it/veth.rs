@@ -1,78 +1,37 @@
 //! Sockets across a pair of virtual Ethernet devices, whose far end is in a network namespace of
 //! its own. The tests need root, and say so where they are skipped.
 
-#![expect(unsafe_code, reason = "a thread enters a namespace")]
-
 use incast_udp::socket::{
     Class, Ecn, Features, Options, ReceiveBatch, SendBatch, Socket, Transmit,
 };
-use std::fs::File;
-use std::os::fd::AsRawFd;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Two namespaces with a link between them; they go when this is dropped.
-struct Link {
-    ends: [String; 2],
-}
+use crate::namespaces::{Namespaces, ip};
 
-impl Link {
-    /// Lays a link with an MTU, if that is possible here.
-    fn new(tag: &str, mtu: u32) -> Option<Self> {
-        let ends = ["a", "b"].map(|end| format!("iu{}{tag}{end}", std::process::id()));
-        let link = Self { ends };
-        let [a, b] = &link.ends;
-        let done = ip(&format!("netns add {a}"))
-            && ip(&format!("netns add {b}"))
-            && ip(&format!("-n {a} link add v0 mtu {mtu} type veth peer v0 mtu {mtu} netns {b}"))
-            && link.ends.iter().zip(1..).all(|(end, number)| {
+/// Two namespaces with a link of an MTU between them.
+fn link(tag: &str, mtu: u32) -> Option<Namespaces> {
+    Namespaces::new(tag, 2, |names| {
+        let [a, b] = names else { return false };
+        ip(&format!("-n {a} link add v0 mtu {mtu} type veth peer v0 mtu {mtu} netns {b}"))
+            && names.iter().zip(1..).all(|(end, number)| {
                 ip(&format!("-n {end} address add 10.77.0.{number}/24 dev v0"))
                     && ip(&format!("-n {end} link set v0 up"))
-            });
-        if !done {
-            eprintln!("skipped: no namespaces or veth devices here, which need root and iproute2");
-        }
-        done.then_some(link)
-    }
-
-    /// Opens a socket in the namespace of an end, by a thread that enters it.
-    fn open(&self, end: usize, features: Features) -> Socket {
-        let name = &self.ends[end];
-        let address = format!("10.77.0.{}:7000", end + 1).parse().unwrap();
-        std::thread::scope(|scope| {
-            let opens = || {
-                let namespace = File::open(format!("/run/netns/{name}")).unwrap();
-                // SAFETY: the descriptor is open; only this thread changes its namespace.
-                let entered = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
-                assert_eq!(entered, 0, "{}", std::io::Error::last_os_error());
-                Socket::open(&Options::at(address), features).unwrap()
-            };
-            scope.spawn(opens).join().unwrap()
-        })
-    }
+            })
+    })
 }
 
-impl Drop for Link {
-    fn drop(&mut self) {
-        for end in &self.ends {
-            ip(&format!("netns delete {end}"));
-        }
-    }
-}
-
-fn ip(arguments: &str) -> bool {
-    let mut command = Command::new("ip");
-    command.args(arguments.split(' ')).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+fn open(link: &Namespaces, end: usize, features: Features) -> Socket {
+    let address = format!("10.77.0.{}:7000", end + 1).parse().unwrap();
+    link.inside(end, || Socket::open(&Options::at(address), features).unwrap())
 }
 
 /// Sends of 64 KB in datagrams that just fit, marked, with stamps at both ends.
 #[test]
 fn datagrams_that_fill_the_mtu_cross_a_link_with_marks_and_stamps() {
-    for (tag, mtu) in [("s", 1_500_u16), ("j", 9_000)] {
-        let Some(link) = Link::new(tag, mtu.into()) else { return };
+    for (tag, mtu) in [("vs", 1_500_u16), ("vj", 9_000)] {
+        let Some(link) = link(tag, mtu.into()) else { return };
         let features = Features::probe().unwrap();
-        let [mut from, mut to] = [0, 1].map(|end| link.open(end, features));
+        let [mut from, mut to] = [0, 1].map(|end| open(&link, end, features));
         let segment = mtu - 28;
         let bytes = 65_507 / usize::from(segment) * usize::from(segment);
         let mut out = SendBatch::new(1, bytes);
@@ -104,9 +63,9 @@ fn datagrams_that_fill_the_mtu_cross_a_link_with_marks_and_stamps() {
 
 #[test]
 fn a_datagram_above_the_mtu_is_refused_and_one_that_fits_is_not() {
-    let Some(link) = Link::new("m", 1_500) else { return };
+    let Some(link) = link("vm", 1_500) else { return };
     let features = Features::probe().unwrap();
-    let [mut from, mut to] = [0, 1].map(|end| link.open(end, features));
+    let [mut from, mut to] = [0, 1].map(|end| open(&link, end, features));
     let transmit = Transmit::to(to.address().unwrap());
     let mut out = SendBatch::new(2, 4_000);
     out.push(transmit, &[1; 1_473]).unwrap();

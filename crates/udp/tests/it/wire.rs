@@ -1,7 +1,6 @@
 //! The format of datagrams: what is written is read, and what is cut short or out of range is a
 //! fault. `fuzz_wire.rs` has damaged datagrams.
 
-use incast_transport::DueBy;
 use incast_transport::message::{self, PacketSet};
 use incast_udp::wire::{
     COOKIE_BYTES, Close, Completion, Completions, ConnectionId, DATA_BYTES, Data, Frame, Frames,
@@ -11,16 +10,11 @@ use incast_udp::wire::{
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 
-/// Failing cases are kept, and tried first from then on.
-fn config() -> ProptestConfig {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/wire.txt");
-    ProptestConfig {
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(file))),
-        ..ProptestConfig::with_cases(4_000)
-    }
-}
+use crate::frames::{encode, packet};
+use crate::kept::kept;
+
+const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/wire.txt");
 
 /// A number, of which the ends of its range and small ones come often.
 fn number() -> impl Strategy<Value = u64> {
@@ -58,16 +52,10 @@ fn data() -> impl Strategy<Value = Frame<'static>> {
                 if whole { (0, 1, 0, bytes) } else { (index, count, offset, length) };
             let sequence = first + u64::from(index);
             let packet = message::Data {
-                sequence,
-                payload: bytes,
-                index,
-                count,
                 attempt,
                 ack_request,
                 ends_message,
-                read: 0,
-                due: DueBy::NONE,
-                remaining: 0,
+                ..packet(sequence, bytes, index, count)
             };
             let given_up = ends_message && attempt % 2 == 0;
             Frame::Data(Data {
@@ -162,19 +150,8 @@ fn opening() -> impl Strategy<Value = Opening<'static>> {
     ]
 }
 
-/// The bytes of frames in a row.
-fn encode(frames: &[Frame<'_>]) -> Vec<u8> {
-    let mut bytes = vec![0; frames.iter().map(Frame::bytes).sum()];
-    let mut used = 0;
-    for frame in frames {
-        used += frame.encode(&mut bytes[used..]).unwrap();
-    }
-    assert_eq!(used, bytes.len());
-    bytes
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(kept(FAILURES, 4_000))]
 
     #[test]
     fn what_is_written_is_read(
@@ -299,18 +276,7 @@ fn the_sender_of_another_version_is_found() {
 /// The bytes are a promise to peers of the same version.
 #[test]
 fn the_format_of_version_4_stays() {
-    let packet = message::Data {
-        sequence: 0x0102,
-        payload: 3,
-        index: 2,
-        count: 4,
-        attempt: 1,
-        ack_request: true,
-        ends_message: false,
-        read: 0,
-        due: DueBy::NONE,
-        remaining: 0,
-    };
+    let packet = message::Data { attempt: 1, ack_request: true, ..packet(0x0102, 3, 2, 4) };
     let frame = Frame::Data(Data {
         lane: LaneNumber::ALL[2],
         sent_ns: 6,
@@ -374,18 +340,7 @@ fn data_outside_its_segment_or_message_is_refused() {
     let sound = Data {
         lane: LaneNumber::ALL[0],
         sent_ns: 0,
-        packet: message::Data {
-            sequence: 5,
-            payload: 2,
-            index: 1,
-            count: 2,
-            attempt: 0,
-            ack_request: false,
-            ends_message: false,
-            read: 0,
-            due: DueBy::NONE,
-            remaining: 0,
-        },
+        packet: packet(5, 2, 1, 2),
         message: 0,
         length: 2,
         offset: 0,

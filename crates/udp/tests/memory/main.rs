@@ -15,6 +15,9 @@ mod damage;
 #[path = "../it/forger.rs"]
 mod forger;
 #[allow(dead_code, reason = "the other tests use more of it")]
+#[path = "../it/frames.rs"]
+mod frames;
+#[allow(dead_code, reason = "the other tests use more of it")]
 #[path = "../it/nodes.rs"]
 mod nodes;
 
