@@ -17,6 +17,7 @@
 mod cautions;
 mod choices;
 mod completions;
+mod delivered;
 mod law;
 mod learning;
 mod path;

@@ -4,6 +4,7 @@
 //! Rates, segments and thresholds are such that one set of parameters serves any number of senders
 //! and any rate of the bottleneck. `docs/algorithms/timely.md` has the equations and their reasons.
 
+use super::delivered::Delivered;
 use super::law::{Constants, State};
 use super::path::Path;
 use super::{AppLimited, Timely};
@@ -40,6 +41,7 @@ pub(super) struct Learning {
     sample_ns: u64,
     /// The bytes that were acknowledged since it.
     acked: u64,
+    delivered: Delivered,
     /// The lesser of the last two samples, at the last completion.
     rtt_ns: Option<u64>,
     /// The smoothed relative overload, times 2^20.
@@ -77,6 +79,7 @@ impl Learning {
             size_q10: 1 << 10,
             sample_ns: u64::MAX,
             acked: 0,
+            delivered: Delivered::default(),
             rtt_ns: None,
             gradient_q20: 0,
             startup: params.startup.is_on(),
@@ -104,6 +107,7 @@ impl Learning {
         state.updated_at_ns = now_ns;
         // The pacer holds back a flow that uses half of its rate or more.
         let acked = core::mem::take(&mut self.acked);
+        self.delivered.add(acked, elapsed_ns);
         let is_used = elapsed_ns <= 2 * Self::time_ns(acked, state.rate_bps);
         let limited = ack.delivery.is_some_and(|delivery| delivery.app_limited) && !is_used;
         let rises = !(limited && k.app_limited == AppLimited::Lowers);
@@ -178,8 +182,18 @@ impl Learning {
         let cut_q20 = (beta_q20 * excess_q20.min(Self::MOST_EXCESS_Q20)) >> Fraction::BITS;
         // What the path itself delays, several completions would answer one after the other.
         let cut_q20 = cut_q20 * elapsed_ns / (elapsed_ns + least_ns / 4);
+        let before_bps = state.rate_bps;
         state.decrease(k, cut_q20, ONE_Q20);
+        state.rate_bps = state.rate_bps.max(self.least_bps(k)).min(before_bps);
         state.increase(k, step_bps, ONE_Q20 - weight_q20);
+    }
+
+    /// The rate below which no queue cuts: what arrives, less the most of a cut. Behind a token
+    /// bucket rates are far above the port's when a queue shows at last, and cuts until it is gone
+    /// would take them as far below.
+    fn least_bps(&self, k: &Constants) -> u64 {
+        let arrives_bps = self.delivered.rate_bps();
+        arrives_bps - ((arrives_bps * k.max_decrease_q20) >> Fraction::BITS)
     }
 
     /// The weight of a decrease: w(g) = g + 1/2, between 0 and 1.

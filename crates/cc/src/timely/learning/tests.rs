@@ -167,6 +167,26 @@ fn cuts_follow_excess_and_gradient() {
 }
 
 #[test]
+fn cuts_end_at_seven_eighths_of_what_arrives_and_raise_no_rate() {
+    let mut run = Run::new();
+    let k = run.control.constants;
+    let learning = run.control.learning.as_mut().unwrap();
+    // 480 Mb/s: 30,000 B in 500 us.
+    learning.delivered.add(30_000, 500_000);
+    let after = |bps: u64, rtt_ns: u64| {
+        let mut state = State::new(bps, 0, DelayGradient::default());
+        learning.step(&mut state, &k, (rtt_ns, 50_000), (7_300, 60_000, false));
+        state.rate_bps()
+    };
+    assert_eq!(after(425_000_000, 10_000_000), 420_000_000);
+    // A queue that cuts little, and a rate that is below already.
+    assert!(after(500_000_000, 75_000) > 489_000_000);
+    assert_eq!(after(400_000_000, 10_000_000), 400_000_000);
+    let high = after(1_000_000_000, 10_000_000);
+    assert!((874_000_000..930_000_000).contains(&high), "{high}");
+}
+
+#[test]
 fn a_long_path_shortens_cuts_of_completions_that_come_fast() {
     let mut run = Run::new();
     let k: Constants = run.control.constants;

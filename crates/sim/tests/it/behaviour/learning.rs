@@ -62,6 +62,19 @@ fn one_setting_serves_ports_of_half_a_gigabit_and_of_twenty_five() {
 }
 
 #[test]
+fn a_token_bucket_takes_nothing_from_the_port() {
+    let set = ["switch.burst=70KB", "switch.burst_time=500us"];
+    for (mbps, flows, rtt_us) in [(500, 1, 20), (500, 10, 3), (1_000, 2, 3), (5_000, 5, 20)] {
+        let run = Bottleneck { flows, mbps, rtt_us, set: &set, ..AUTO }.run();
+        let of = |what: &str| format!("{what} of {flows} senders at {mbps} Mb/s");
+        assert_in(&of("goodput"), run.goodput, 0.985..=1.001);
+        assert_in(&of("p50 in KB"), run.p50_kb, 0.0..=10.0);
+        assert_in(&of("p99 in KB"), run.p99_kb, 0.0..=50.0);
+        assert_in(&of("Jain's index"), run.jain, 0.98..=1.0);
+    }
+}
+
+#[test]
 fn a_second_flow_has_its_share_after_a_tenth_of_a_second() {
     let set = ["traffic.0.from=sender0"];
     let more = "[[traffic]]\nkind = \"connections\"\nfrom = \"sender1\"\nto = \"receiver\"\n\
