@@ -135,9 +135,9 @@ parameters! {
         /// one packet to the transport's segment.
         pub segment_time: Span = Span::from_us(60), in "1us" to "1ms", source src!(ours);
         /// Time by which `T_low` lies above the least RTT and all that was learned.
-        pub noise_margin: Span = Span::from_us(7), in "0ns" to "1ms", source src!(ours);
+        pub noise_margin: Span = Span::from_us(16), in "0ns" to "1ms", source src!(ours);
         /// The least time from the least RTT to `T_low`, in mean differences of two samples.
-        pub noise_gain: Fraction = Fraction::from_ratio(3, 1), in "0" to "100", source src!(ours);
+        pub noise_gain: Fraction = Fraction::from_ratio(4, 1), in "0" to "100", source src!(ours);
         /// Most time that noise lifts `T_low`.
         pub noise_limit: Span = Span::from_us(100), in "0ns" to "1s", source src!(ours);
         /// The part of the time between two segments of the flow by which `T_low` is higher, beyond
