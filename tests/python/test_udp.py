@@ -394,8 +394,8 @@ def test_ends_of_different_versions_say_so(command: Command) -> None:
         hellos = []
 
         def answer() -> None:
-            # The header: version, kind, two bytes of a number, the receiver's id, more of the number.
-            # The id of the sender is at the same place in all versions.
+            # The header: version, kind, a part of a number, the receiver's id, the rest of the
+            # number. The id of the sender is at the same place in all versions.
             # One refusal, which anybody could send, is not believed.
             for _ in range(2):
                 hello, client = other.recvfrom(2_000)
