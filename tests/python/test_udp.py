@@ -412,10 +412,10 @@ def test_ends_of_different_versions_say_so(command: Command) -> None:
 
         with udp.Host("127.0.0.1:0", plaintext=True) as server:
             host, _, port = server.address.rpartition(":")
-            other.sendto(bytes([4]) + hellos[0][1:], (host, int(port)))
+            other.sendto(bytes([5]) + hellos[0][1:], (host, int(port)))
             refused = other.recv(2_000)
             # Its own version, a refusal, to the sender, because of the version.
-            assert (refused[0], refused[1], refused[4:12]) == (3, 6, hellos[0][20:28])
+            assert (refused[0], refused[1], refused[4:12]) == (4, 6, hellos[0][20:28])
             assert refused[20] == 0
             assert server.rejected() == [(address, f"{address} {said}")]
 
