@@ -416,7 +416,7 @@ def test_ends_of_different_versions_say_so(command: Command) -> None:
             refused = other.recv(2_000)
             # Its own version, a refusal, to the sender, because of the version.
             assert (refused[0], refused[1], refused[4:12]) == (4, 6, hellos[0][20:28])
-            assert refused[20] == 0
+            assert refused[16] == 0
             assert server.rejected() == [(address, f"{address} {said}")]
 
 
