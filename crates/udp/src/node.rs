@@ -419,7 +419,7 @@ fn endpoint(options: &Options) -> RecordedEndpoint {
     RecordedEndpoint::new(config, options.algorithm)
 }
 
-/// The bytes of the headers of IP and UDP. A socket of IPv6 may have peers of both.
+/// The bytes of the headers of IP and UDP: a socket has peers of one family alone.
 const fn ip_udp_bytes(options: &Options) -> u16 {
     if options.address.is_ipv4() { 28 } else { 48 }
 }
