@@ -441,3 +441,17 @@ fn head(
     let us = patience.map_or(0, |time| u32::try_from(time.as_micros().max(1)).unwrap_or(0));
     Head { kind, priority, patience_us: us, call }.encode()
 }
+
+#[cfg(test)]
+mod testing {
+    use super::Node;
+    use crate::Options;
+    use crate::security::Security;
+    use crate::socket::Features;
+
+    /// A node on the loopback device, without encryption.
+    pub(super) fn node() -> Node {
+        let options = Options::at("127.0.0.1:0".parse().unwrap(), Security::Plain);
+        Node::open(options, Features::probe().unwrap()).unwrap()
+    }
+}

@@ -90,8 +90,6 @@ pub use listener::{Answer, Listener};
 pub use session::Session;
 pub use window::WINDOW;
 
-use self::checksum::CHECKSUM_BYTES;
-use self::cipher::TAG_BYTES;
 use crate::wire::{ConnectionId, Mode};
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -117,14 +115,9 @@ pub enum Security {
 impl Security {
     /// The bytes of a datagram behind its frames.
     pub(crate) const fn tag_bytes(&self) -> usize {
-        match self {
-            Self::Plain => CHECKSUM_BYTES,
-            Self::Secret(_) | Self::Keys { .. } => TAG_BYTES,
-        }
+        session::tag_bytes(!matches!(self, Self::Plain))
     }
-}
 
-impl Security {
     /// The mode that a hello names.
     pub const fn mode(&self) -> Mode {
         match self {

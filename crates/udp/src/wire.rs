@@ -25,9 +25,9 @@
 //! Version, kind and connection id are at the same place in all versions, and so is the id of the
 //! sender in a [`Kind::Hello`]: peers of two versions can tell each other.
 //!
-//! Every length is checked before it is used, and nothing takes memory. A fault is a
-//! [`WireError`], and the last that is read of its datagram: no peer that keeps the rules makes one. There is one way
-//! to write a datagram: what is read and written again is the same bytes, but for padding.
+//! Every length is checked before it is used, and nothing takes memory. A fault is a [`WireError`],
+//! and the last that is read of its datagram: no peer that keeps the rules makes one. There is one
+//! way to write a datagram: what is read and written again is the same bytes, but for padding.
 
 mod bytes;
 mod completion;

@@ -353,10 +353,8 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::Options;
     use crate::node::Event;
-    use crate::security::Security;
-    use crate::socket::Features;
+    use crate::node::testing::node;
 
     /// A client and a server, and a call that the server has got.
     struct World {
@@ -368,10 +366,7 @@ mod tests {
 
     impl World {
         fn new() -> Self {
-            let features = Features::probe().unwrap();
-            let local = "127.0.0.1:0".parse().unwrap();
-            let open = || Node::open(Options::at(local, Security::Plain), features).unwrap();
-            let (mut client, server) = (open(), open());
+            let (mut client, server) = (node(), node());
             let peer = client.connect(server.address().unwrap(), None).unwrap();
             let call = client.call(peer, Bytes::from_static(b"all of it"), None).unwrap();
             let called = Incoming { peer, number: 0, priority: Priority::BySize };

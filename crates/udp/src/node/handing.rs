@@ -53,10 +53,9 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::Options;
     use crate::load::{self, Ask};
-    use crate::node::{Event, Node};
-    use crate::security::Security;
+    use crate::node::Event;
+    use crate::node::testing::node;
     use crate::socket::Features;
 
     #[test]
@@ -78,10 +77,7 @@ mod tests {
     /// The median RTT that a client takes of short calls, in nanoseconds. The server forgets the
     /// times of its departures after each turn unless it is `known`.
     fn median_rtt(known: bool) -> u64 {
-        let features = Features::probe().unwrap();
-        let local = "127.0.0.1:0".parse().unwrap();
-        let open = || Node::open(Options::at(local, Security::Plain), features).unwrap();
-        let (mut client, mut server) = (open(), open());
+        let (mut client, mut server) = (node(), node());
         let peer = client.connect(server.address().unwrap(), None).unwrap();
         client.keep_samples();
         let body = Ask { reply: 64 }.body(64);

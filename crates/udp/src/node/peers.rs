@@ -321,27 +321,22 @@ pub(super) fn open_lanes(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Event, Gone, Node};
+    use super::super::testing::node;
+    use super::super::{Event, Gone};
     use super::*;
-    use crate::Options;
-    use crate::security::Security;
-    use crate::socket::Features;
     use std::time::{Duration, Instant};
 
     #[test]
     fn a_connection_whose_numbers_are_used_up_ends_at_both_ends() {
-        let features = Features::probe().unwrap();
-        let local = "127.0.0.1:0".parse().unwrap();
-        let open = || Node::open(Options::at(local, Security::Plain), features).unwrap();
-        let (mut client, mut server) = (open(), open());
+        let (mut client, mut server) = (node(), node());
         let address = server.address().unwrap();
         let peer = client.connect(address, None).unwrap();
         let (mut here, mut there) = (None, None);
-        let end = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + Duration::from_secs(20);
         while here.is_none() || there.is_none() {
-            assert!(Instant::now() < end, "{here:?} here, {there:?} there");
-            for node in [&mut client, &mut server] {
-                node.turn(Some(Instant::now() + Duration::from_millis(1)), None).unwrap();
+            assert!(Instant::now() < until, "{here:?} here, {there:?} there");
+            for end in [&mut client, &mut server] {
+                end.turn(Some(Instant::now() + Duration::from_millis(1)), None).unwrap();
             }
             while let Some(event) = client.poll_event() {
                 match event {

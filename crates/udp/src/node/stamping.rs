@@ -43,11 +43,11 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
+    use crate::Statistics;
     use crate::load::{self, Ask};
+    use crate::node::testing::node;
     use crate::node::{Event, Node, PeerId};
-    use crate::security::Security;
     use crate::socket::{self, Features, Socket};
-    use crate::{Options, Statistics};
 
     #[test]
     fn a_path_lacks_stamps_after_so_many_answers_without_one() {
@@ -99,8 +99,7 @@ mod tests {
     fn a_device_without_stamps_is_noticed_and_rtts_are_times_of_user_space() {
         let features = Features::probe().unwrap();
         let local = "127.0.0.1:0".parse().unwrap();
-        let open = || Node::open(Options::at(local, Security::Plain), features).unwrap();
-        let (mut client, mut server) = (open(), open());
+        let (mut client, mut server) = (node(), node());
         // As on a device that gives no stamps: the node believes in them, and none come.
         let none = Features { receive_stamps: false, send_stamps: false, ..features };
         client.socket = Socket::open(&socket::Options::at(local), none).unwrap();
@@ -111,7 +110,7 @@ mod tests {
         let said = state.warning().unwrap();
         assert!(said.contains("64 answers brought no RTT by timestamps"), "{said}");
 
-        let mut other = open();
+        let mut other = node();
         let peer = other.connect(server.address().unwrap(), None).unwrap();
         call_until(&mut other, &mut server, peer, |state| state.least_rtt.is_some());
         assert_eq!(other.statistics(peer).unwrap().warning(), None);

@@ -25,6 +25,11 @@ struct Keys {
     opener: Opener,
 }
 
+/// The bytes behind the frames of a datagram, which is encrypted or has a checksum alone.
+pub(super) const fn tag_bytes(is_encrypted: bool) -> usize {
+    if is_encrypted { TAG_BYTES } else { CHECKSUM_BYTES }
+}
+
 impl Session {
     /// A session between two ids, by the secrets of the direction in which this end sends and of
     /// the other one, if there are any.
@@ -62,7 +67,7 @@ impl Session {
 
     /// The bytes of a datagram behind its header and frames.
     const fn tag(&self) -> usize {
-        if self.keys.is_some() { TAG_BYTES } else { CHECKSUM_BYTES }
+        tag_bytes(self.keys.is_some())
     }
 
     /// The bytes of a datagram beside its frames: the header before them, and what follows them.
