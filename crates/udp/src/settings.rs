@@ -16,19 +16,32 @@ pub enum SettingError {
     #[error("no algorithm is called {0:?}; there are {names}", names = NAMES.join(", "))]
     NoAlgorithm(String),
     /// The algorithm has no such preset.
-    #[error("{name} preset {preset:?}: {source}")]
+    #[error("{name} has no preset {preset:?}; {known}")]
     Preset {
         /// The algorithm.
         name: String,
         /// The preset.
         preset: String,
-        /// The reason.
-        source: SetError,
+        /// The presets that it has.
+        known: String,
     },
+    /// Brackets are not closed.
+    #[error("{0:?} has a \"[\" without a \"]\" at its end; write such as timely[t_low=100us]")]
+    Brackets(String),
     /// A setting has no value.
     #[error("{0:?} is not KEY=VALUE, such as t_low=100us")]
     NoValue(String),
-    /// The algorithm has no such parameter, or the value cannot be.
+    /// The algorithm has no such parameter.
+    #[error("{name} has no parameter {key:?}; {known}")]
+    Parameter {
+        /// The algorithm.
+        name: String,
+        /// The parameter.
+        key: String,
+        /// The parameters that it has.
+        known: String,
+    },
+    /// A parameter cannot have the value.
     #[error("{name}.{setting}: {source}")]
     Value {
         /// The algorithm.
@@ -71,35 +84,59 @@ pub enum SettingError {
     Key(#[from] KeyError),
 }
 
-/// The algorithm of a text such as `timely:auto`, with settings such as `t_low=100us`.
+/// The algorithm of a text such as `timely:auto` or `timely:auto[window=1ms]`, with more settings
+/// such as `t_low=100us`.
 ///
 /// # Errors
 ///
 /// If there is no such algorithm, preset or parameter, or the values contradict each other.
 pub fn algorithm<S: AsRef<str>>(cc: &str, settings: &[S]) -> Result<AnyAlgorithm, SettingError> {
+    let (scheme, inside) = match cc.split_once('[') {
+        Some((scheme, inside)) => {
+            let inside = inside.strip_suffix(']');
+            (scheme, inside.ok_or_else(|| SettingError::Brackets(cc.to_owned()))?)
+        }
+        None => (cc, ""),
+    };
     let (name, preset) =
-        cc.split_once(':').map_or((cc, None), |(name, preset)| (name, Some(preset)));
+        scheme.split_once(':').map_or((scheme, None), |(name, preset)| (name, Some(preset)));
     let mut algorithm =
         AnyAlgorithm::named(name).ok_or_else(|| SettingError::NoAlgorithm(name.to_owned()))?;
     let name = name.to_owned();
     if let Some(preset) = preset {
-        algorithm.apply_preset(preset).map_err(|source| SettingError::Preset {
+        algorithm.apply_preset(preset).map_err(|_| SettingError::Preset {
             name: name.clone(),
             preset: preset.to_owned(),
-            source,
+            known: there_are(algorithm.presets().iter().map(|preset| preset.name)),
         })?;
     }
-    for setting in settings.iter().map(AsRef::as_ref) {
+    let inside = inside.split(',').map(str::trim).filter(|setting| !setting.is_empty());
+    for setting in inside.chain(settings.iter().map(AsRef::as_ref)) {
         let (key, value) =
             setting.split_once('=').ok_or_else(|| SettingError::NoValue(setting.to_owned()))?;
-        algorithm.set(key, value).map_err(|source| SettingError::Value {
-            name: name.clone(),
-            setting: setting.to_owned(),
-            source,
+        algorithm.set(key, value).map_err(|source| match source {
+            SetError::Unknown => SettingError::Parameter {
+                name: name.clone(),
+                key: key.to_owned(),
+                known: there_are(algorithm.params().iter().map(|param| param.name)),
+            },
+            source => {
+                SettingError::Value { name: name.clone(), setting: setting.to_owned(), source }
+            }
         })?;
     }
     algorithm.check().map_err(|conflict| SettingError::Conflict { name, conflict })?;
     Ok(algorithm)
+}
+
+/// The names that would have been right, in words.
+fn there_are<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.collect();
+    if names.is_empty() {
+        "it has none".to_owned()
+    } else {
+        format!("there are {}", names.join(", "))
+    }
 }
 
 /// The address of a text such as `host:7000`.
@@ -153,6 +190,11 @@ mod tests {
         other.apply_preset("auto").unwrap();
         other.set("t_low", "10us").unwrap();
         assert_eq!(timely, other);
+        let none: [&str; 0] = [];
+        assert_eq!(algorithm("timely:auto[ t_low=10us ]", &none).unwrap(), other);
+        other.set("beta", "0.5").unwrap();
+        // What is given last counts.
+        assert_eq!(algorithm("timely:auto[t_low=9us,beta=0.5]", &["t_low=10us"]).unwrap(), other);
         assert_eq!(resolve("127.0.0.1:7000").unwrap(), "127.0.0.1:7000".parse().unwrap());
         assert!(matches!(security(None, None, None, true), Ok(Security::Plain)));
     }
@@ -165,7 +207,13 @@ mod tests {
             said(algorithm("timley", &none).unwrap_err()).starts_with("no algorithm is called")
         );
         let preset = said(algorithm("timely:x", &none).unwrap_err());
-        assert!(preset.starts_with("timely preset \"x\""), "{preset}");
+        assert!(preset.starts_with("timely has no preset \"x\"; there are "), "{preset}");
+        let preset = said(algorithm("line-rate:x", &none).unwrap_err());
+        assert!(preset.contains("\"x\"; "), "{preset}");
+        let open = said(algorithm("timely[beta=0.5", &none).unwrap_err());
+        assert!(open.contains("without a \"]\""), "{open}");
+        let parameter = said(algorithm("timely[bata=0.5]", &none).unwrap_err());
+        assert!(parameter.starts_with("timely has no parameter \"bata\"; there are alpha, beta"));
         let value = said(algorithm("timely", &["beta=x"]).unwrap_err());
         assert!(value.starts_with("timely.beta=x: "), "{value}");
         assert!(said(algorithm("timely", &["beta"]).unwrap_err()).contains("KEY=VALUE"));
