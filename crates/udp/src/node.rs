@@ -44,6 +44,7 @@ use incast_cc::{Bytes as Length, Span, Time};
 use incast_transport::recording::RecordedEndpoint;
 use incast_transport::{CLASSES, Config, InitialTimeout, Nic, Recovery, Serialization, Signal};
 
+use self::arriving::MOST_RECEIVES;
 use self::calls::Calls;
 use self::departures::Departures;
 use self::handing::Handing;
@@ -152,11 +153,14 @@ impl Node {
                 _ => NodeError::Telemetry { name },
             });
         }
+        // Most sends are short messages and answers. Where a send cannot choose its priority, the
+        // socket has that of long ones.
+        let class = if features.priorities { options.urgent_class } else { options.data_class };
         let socket = Socket::open(
             &crate::socket::Options {
                 address: options.address,
                 shared: options.shared,
-                class: options.data_class,
+                class,
                 buffer: options.buffer,
             },
             features,
@@ -175,7 +179,7 @@ impl Node {
             events: VecDeque::new(),
             incoming: 0,
             outgoing: 0,
-            arrivals: Some(Box::new(ReceiveBatch::new(16, MAX_RECEIVE_BYTES))),
+            arrivals: Some(Box::new(ReceiveBatch::new(MOST_RECEIVES, MAX_RECEIVE_BYTES))),
             out: SendBatch::new(MOST_SENDS, BATCH_BYTES),
             answering: Vec::new(),
             scratch: vec![0; options.mtu.into()].into(),

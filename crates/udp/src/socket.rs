@@ -66,7 +66,7 @@ pub struct Options {
     /// Whether other sockets may have the same address, each with its share of the senders
     /// (`SO_REUSEPORT`): one socket for each core.
     pub shared: bool,
-    /// The class of datagrams whose [`Transmit`] has none.
+    /// The class of most datagrams. A [`Transmit`] of another one takes longer.
     pub class: Class,
     /// The bytes of each of the kernel's two buffers; it may give less ([`Socket::buffers`]).
     pub buffer: usize,
@@ -121,6 +121,8 @@ pub enum OpenError {
 #[derive(Debug)]
 pub struct Socket {
     inner: socket2::Socket,
+    /// The class of datagrams that do not say theirs to the kernel.
+    class: Class,
     features: Features,
     keys: Keys,
     slots: Box<[Slot]>,
@@ -155,7 +157,8 @@ impl Socket {
         // After IP_TOS, by which the kernel chooses a priority, too.
         socket.set_priority(options.class.priority).map_err(at("SO_PRIORITY"))?;
         let slots = vec![Slot::EMPTY; STAMPS].into();
-        let this = Self { inner: socket, features, keys: Keys::new(features.stamp_keys), slots };
+        let keys = Keys::new(features.stamp_keys);
+        let this = Self { inner: socket, class: options.class, features, keys, slots };
         this.set_features(address).map_err(|(step, source)| at(step)(source))?;
         this.inner.bind(&address.into()).map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => OpenError::Taken { address },
@@ -236,7 +239,7 @@ impl Socket {
     pub fn send(&mut self, batch: &mut SendBatch) -> io::Result<usize> {
         let mut count = 0;
         while !batch.is_empty() {
-            match batch.leave(self.inner.as_fd(), self.features, &mut self.keys) {
+            match batch.leave(self.inner.as_fd(), self.class, self.features, &mut self.keys) {
                 Ok(sent) => count += sent,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

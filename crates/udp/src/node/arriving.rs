@@ -22,6 +22,8 @@ use crate::wire::{Close, Data, Frame, Frames, Header, Kind, LaneNumber, ProbeAns
 /// The most packets that one may be ahead of the oldest that is missing. Each that is missing
 /// before it is asked for, so this bounds the work that a packet makes.
 const MOST_AHEAD: u64 = 1 << 17;
+/// The most receives of one system call.
+pub(super) const MOST_RECEIVES: usize = 16;
 
 impl Node {
     /// Receives what has come. Returns whether anything has.
@@ -34,6 +36,8 @@ impl Node {
 
     fn receive_into(&mut self, arrivals: &mut crate::socket::ReceiveBatch) -> io::Result<bool> {
         let got = self.socket.receive(arrivals)?;
+        // Where nothing has come for a while, what comes next comes alone.
+        arrivals.limit(if got == 0 { 1 } else { MOST_RECEIVES });
         if got == 0 {
             return Ok(false);
         }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use incast_cc::Time;
 
+use super::arriving::MOST_RECEIVES;
 use super::{Node, Wake};
 use crate::options::Waiting;
 
@@ -60,6 +61,10 @@ impl Node {
         let wait = until.saturating_duration_since(Instant::now());
         if wait.is_zero() {
             return Ok(());
+        }
+        // Much may come while the node sleeps.
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.limit(MOST_RECEIVES);
         }
         let Some(wake) = wake else {
             self.socket.wait(Some(wait))?;

@@ -54,6 +54,8 @@ pub struct ReceiveBatch {
     data: Box<[u8]>,
     each: usize,
     slots: Box<[Slot]>,
+    /// The most receives of the next call.
+    most: usize,
     count: usize,
 }
 
@@ -63,7 +65,14 @@ impl ReceiveBatch {
     pub fn new(receives: usize, each: usize) -> Self {
         let receives = receives.clamp(1, MOST);
         let (data, slots) = (vec![0; receives * each].into(), vec![Slot::EMPTY; receives].into());
-        Self { data, each, slots, count: 0 }
+        Self { data, each, slots, most: receives, count: 0 }
+    }
+
+    /// Changes the number of receives for which the batch has room, up to that with which it was
+    /// made. The kernel looks once more after the last one that there is, unless it was the last for
+    /// which there is room.
+    pub fn limit(&mut self, receives: usize) {
+        self.most = receives.clamp(1, self.slots.len());
     }
 
     /// The number of receives in the batch.
@@ -97,7 +106,8 @@ impl ReceiveBatch {
     /// Receives what there is, up to the room of the batch; what was in it before is forgotten.
     pub(super) fn fill(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         self.count = 0;
-        self.count = sys::receive(socket, &mut self.slots, &mut self.data, self.each, 0)?;
+        let slots = &mut self.slots[..self.most];
+        self.count = sys::receive(socket, slots, &mut self.data, self.each, 0)?;
         Ok(self.count)
     }
 }

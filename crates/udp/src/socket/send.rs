@@ -36,7 +36,7 @@ pub struct Transmit {
 }
 
 impl Transmit {
-    /// A datagram without a class, mark or timestamp.
+    /// A datagram of the class 0, without a mark or timestamp.
     pub const fn to(to: SocketAddr) -> Self {
         let class = Class { dscp: 0, priority: 0 };
         Self { to, segment: None, class, ecn: Ecn::NotEct, stamp: None }
@@ -178,10 +178,11 @@ impl SendBatch {
     }
 
     /// Sends what one system call takes, and returns the number of messages that left. If the call
-    /// fails, the send that failed is taken out.
+    /// fails, the send that failed is taken out. `common` is the class of the socket.
     pub(super) fn leave(
         &mut self,
         socket: BorrowedFd<'_>,
+        common: Class,
         features: Features,
         keys: &mut Keys,
     ) -> io::Result<usize> {
@@ -193,7 +194,7 @@ impl SendBatch {
             starts.map(move |at| (entry, at))
         });
         let messages = pieces.zip(controls.iter_mut()).map(|((entry, at), control)| {
-            entry.write_control(control, at, features);
+            entry.write_control(control, at, common, features);
             let end = entry.bytes.min(at + entry.piece(features));
             let data = &data[entry.start..][at.min(end)..end];
             Outbound { to: &entry.to, data, control }
@@ -232,7 +233,7 @@ impl Entry {
     }
 
     /// Writes the control messages of the piece that starts at `at`.
-    fn write_control(&self, control: &mut Control, at: usize, features: Features) {
+    fn write_control(&self, control: &mut Control, at: usize, common: Class, features: Features) {
         let Transmit { segment, class, ecn, stamp, to } = self.transmit;
         control.length = 0;
         if let Some(segment) = segment
@@ -241,16 +242,17 @@ impl Entry {
         {
             control.push(libc::SOL_UDP, libc::UDP_SEGMENT, &segment.to_ne_bytes());
         }
-        let traffic_class = i32::from(class.traffic_class(ecn));
-        if traffic_class != 0 {
+        let traffic_class = class.traffic_class(ecn);
+        let is_marked = traffic_class != common.traffic_class(Ecn::NotEct);
+        if is_marked {
             let (level, kind) = match to {
                 SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
                 SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
             };
-            control.push(level, kind, &traffic_class.to_ne_bytes());
+            control.push(level, kind, &i32::from(traffic_class).to_ne_bytes());
         }
         // After the DSCP, by which IPv4 chooses a priority, too.
-        if class.priority != 0 && features.priorities {
+        if (is_marked || class.priority != common.priority) && features.priorities {
             control.push(libc::SOL_SOCKET, libc::SO_PRIORITY, &class.priority.to_ne_bytes());
         }
         if let (Some(key), 0, true) = (stamp, at, features.send_stamps) {
@@ -260,5 +262,34 @@ impl Entry {
                 control.push(libc::SOL_SOCKET, SCM_TS_OPT_ID, &key.to_ne_bytes());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The control messages of a send, each as its type.
+    fn kinds(transmit: Transmit, common: Class) -> Vec<i32> {
+        let to = Address::of(&transmit.to);
+        let entry = Entry { transmit, to, start: 0, bytes: 1 };
+        let mut control = Control::EMPTY;
+        let features = Features { priorities: true, ..Features::NONE };
+        entry.write_control(&mut control, 0, common, features);
+        control.messages().map(|(_, kind, _)| kind).collect()
+    }
+
+    #[test]
+    fn a_datagram_of_the_common_class_needs_no_control_message() {
+        let common = Class { dscp: 18, priority: 6 };
+        let plain = Transmit::to(([127, 0, 0, 1], 7_000).into());
+        assert_eq!(kinds(Transmit { class: common, ..plain }, common), []);
+        assert_eq!(kinds(plain, Class::default()), []);
+        // The DSCP and the ECN bits change the priority, too, unless it is said behind them.
+        let both = [libc::IP_TOS, libc::SO_PRIORITY];
+        assert_eq!(kinds(plain, common), both);
+        assert_eq!(kinds(Transmit { class: common, ecn: Ecn::Ect0, ..plain }, common), both);
+        let urgent = Class { priority: 7, ..common };
+        assert_eq!(kinds(Transmit { class: urgent, ..plain }, common), [libc::SO_PRIORITY]);
     }
 }

@@ -126,16 +126,22 @@ fn marks_and_classes_arrive_over_both_families() {
 }
 
 #[test]
-fn the_class_of_a_socket_is_that_of_its_datagrams() {
+fn datagrams_have_their_own_class_whatever_that_of_the_socket_is() {
     let (_, mut to, address) = pair(*FEATURES);
     let class = Class { dscp: 10, priority: 4 };
     let options = Options { class, ..Options::at("127.0.0.1:0".parse().unwrap()) };
     let mut from = Socket::open(&options, *FEATURES).unwrap();
     assert_eq!(socket2::SockRef::from(&from).priority().unwrap(), 4);
-    let mut out = SendBatch::new(1, 1);
-    out.push(Transmit::to(address), &[1]).unwrap();
+    let mut out = SendBatch::new(3, 3);
+    let plain = Transmit::to(address);
+    for transmit in
+        [Transmit { class, ..plain }, plain, Transmit { class, ecn: Ecn::Ect0, ..plain }]
+    {
+        out.push(transmit, &[1]).unwrap();
+    }
     from.send(&mut out).unwrap();
-    assert_eq!(receive(&mut to, 1), [(vec![1], 10, Ecn::NotEct)]);
+    let got: Vec<_> = receive(&mut to, 3).into_iter().map(|(_, dscp, ecn)| (dscp, ecn)).collect();
+    assert_eq!(got, [(10, Ecn::NotEct), (0, Ecn::NotEct), (10, Ecn::Ect0)]);
 }
 
 /// Sends until the kernel stamps what comes, which it starts to do some time after it was asked.
