@@ -36,11 +36,10 @@ impl Node {
 
     fn receive_into(&mut self, arrivals: &mut crate::socket::ReceiveBatch) -> io::Result<bool> {
         let got = self.socket.receive(arrivals)?;
-        // Where nothing has come for a while, what comes next comes alone.
-        arrivals.limit(if got == 0 { 1 } else { MOST_RECEIVES });
         if got == 0 {
             return Ok(false);
         }
+        arrivals.limit(MOST_RECEIVES);
         // The stamps of data come before the ACKs that answer it.
         self.read_stamps()?;
         let now = self.clock.now();

@@ -51,8 +51,15 @@ impl Node {
         deadline: Instant,
         wake: Option<&Wake>,
     ) -> io::Result<()> {
-        let Waiting::Sleep { spin } = self.options.waiting else { return Ok(()) };
-        if self.linger.goes_on(now, spin) {
+        let spins = match self.options.waiting {
+            Waiting::Spin => true,
+            Waiting::Sleep { spin } => self.linger.goes_on(now, spin),
+        };
+        // What comes while the node looks comes alone; while it sleeps, much may come.
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.limit(if spins { 1 } else { MOST_RECEIVES });
+        }
+        if spins {
             return Ok(());
         }
         let until = deadline.min(self.due(now).wake);
@@ -61,10 +68,6 @@ impl Node {
         let wait = until.saturating_duration_since(Instant::now());
         if wait.is_zero() {
             return Ok(());
-        }
-        // Much may come while the node sleeps.
-        if let Some(arrivals) = &mut self.arrivals {
-            arrivals.limit(MOST_RECEIVES);
         }
         let Some(wake) = wake else {
             self.socket.wait(Some(wait))?;
