@@ -19,6 +19,8 @@ The command `incast` does the same from a terminal.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from incast import learning as learning
+    from incast import udp as udp
     from incast._core import (
         Ack,
         Algorithm,
@@ -111,6 +113,8 @@ _HOMES = {
     "tune": "api.tuning",
     "workloads": "_core",
 }
+# The packages that are used by their names: `incast.udp.connect(...)`.
+_PACKAGES = ("learning", "udp")
 
 __all__ = [
     "Ack",
@@ -163,15 +167,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _HOMES and name not in _PACKAGES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # Late: the command must hear Ctrl-C before anything is imported.
     import importlib  # noqa: PLC0415
 
+    if name in _PACKAGES:
+        return importlib.import_module(f"{__name__}.{name}")
     value: object = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_PACKAGES})

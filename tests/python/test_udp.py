@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -90,6 +91,27 @@ def test_calls_notes_and_refusals(secret: Path) -> None:
         assert notes == [b"a note"]
     with pytest.raises(IncastError, match="the host is closed"):
         client.peers()
+
+
+def test_the_program_of_the_guide_runs(secret: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs/guide/udp.md").read_text()
+    program = re.search(r"```python\n(import incast\n.*?)```", guide, re.DOTALL)
+    assert program, "the guide has a program"
+    blocking, waiting = re.split(r"\n\n(?=async with)", program[1])
+    body = textwrap.indent(waiting, "    ")
+    text = f"{blocking}\nimport asyncio\nasync def main():\n{body}\n    print(reply)\n"
+    with udp.Host("127.0.0.1:0", secret=secret) as server, answering(server):
+        text = text.replace("10.0.0.2:7000", server.address) + "print(reply)\nasyncio.run(main())\n"
+        # A fresh interpreter: another test may have imported the package already.
+        ran = subprocess.run(
+            [sys.executable, "-c", text],
+            cwd=secret.parent,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert ran.stdout == f"{b'how are you?'[::-1]}\n" * 2, ran.stderr
 
 
 def test_a_call_ends_in_time(secret: Path) -> None:
