@@ -307,7 +307,7 @@ def test_sends_are_late_by_what_is_told(
         # A send of 60 KB each 4.9 ms, of which the first few had no time to wait for.
         assert found["paced_sends"] > 50
         assert 0 <= found["late_p50_us"] <= found["late_p99_us"] <= found["late_most_us"]
-        assert found["sent_gbps"] <= 0.11
+        assert 0.09 <= found["sent_gbps"] <= 0.11
         done = command("udp", "call", *common, *paced, "--duration", "300ms")
         assert "sends waited for their time; late by p50" in done.out
 

@@ -103,11 +103,7 @@ unsafe fn read(options: &Options) -> Result<incast_udp::Options, Fault> {
                 .map_err(|error| Fault::argument(format!("line rate {rate:?}: {error}")))?;
         }
         if options.max_message > 0 {
-            let most = options.max_message;
-            let memory = &mut settings.memory;
-            memory.message = most;
-            memory.incoming = memory.incoming.max(most.saturating_mul(2));
-            memory.incoming_in_all = memory.incoming_in_all.max(most.saturating_mul(4));
+            settings.memory = settings.memory.for_messages(options.max_message);
         }
         settings.listens = !options.only_connects;
         Ok(settings)

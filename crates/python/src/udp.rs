@@ -84,12 +84,7 @@ impl UdpOptions {
         options.patience = seconds(patience_s, "the patience")?;
         options.listens = listens;
         options.answers_loads = answers_loads;
-        options.memory.message = max_message_bytes;
-        options.memory.incoming = options.memory.incoming.max(2 * max_message_bytes);
-        // As many messages of the longest kind wait to be sent as may come.
-        options.memory.outgoing = options.memory.outgoing.max(2 * max_message_bytes);
-        options.memory.outgoing_in_all = options.memory.outgoing_in_all.max(4 * max_message_bytes);
-        options.memory.incoming_in_all = options.memory.incoming_in_all.max(4 * max_message_bytes);
+        options.memory = options.memory.for_messages(max_message_bytes);
         Ok(Self { options, threads })
     }
 }

@@ -40,6 +40,22 @@ pub struct Memory {
     pub incoming_in_all: usize,
 }
 
+impl Memory {
+    /// This memory, or more where messages of up to `most` bytes need it: each way two of them with
+    /// a peer, and four in all.
+    #[must_use]
+    pub fn for_messages(self, most: usize) -> Self {
+        let (two, four) = (most.saturating_mul(2), most.saturating_mul(4));
+        Self {
+            message: most,
+            outgoing: self.outgoing.max(two),
+            outgoing_in_all: self.outgoing_in_all.max(four),
+            incoming: self.incoming.max(two),
+            incoming_in_all: self.incoming_in_all.max(four),
+        }
+    }
+}
+
 /// The settings of a node.
 #[derive(Clone, Debug)]
 pub struct Options {

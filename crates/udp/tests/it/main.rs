@@ -16,6 +16,7 @@ mod relays;
 
 mod amplification;
 mod cable;
+mod classes;
 mod fuzz_handshake;
 mod fuzz_wire;
 mod group;

@@ -166,6 +166,7 @@ fn a_server_that_is_killed_is_missed_in_time_and_the_next_one_is_found() {
             assert!(killed.elapsed() < PATIENCE + LATE, "round {round}");
         }
         assert_eq!(caller.gone, Some(Gone::Silent(address)));
+        assert_eq!((client.peers().count(), client.transport_connections()), (0, 0));
         assert!(caller.under_way.is_empty() && caller.failed > 0, "{}", caller.failed);
         assert_eq!(caller.made, caller.replied + caller.failed);
     }
@@ -200,6 +201,7 @@ fn a_client_that_is_killed_is_missed_in_time_and_the_next_one_is_served() {
                 break;
             }
         }
+        assert_eq!((server.peers().count(), server.transport_connections()), (0, 0));
     }
     let mut client = Process::start(&some);
     let start = Instant::now();
