@@ -1164,6 +1164,7 @@ class UdpOptions:
         cc: str = "timely:auto",
         settings: Sequence[str] = ...,
         line_rate: str = "40Gbps",
+        nic_rate: str | None = None,
         mtu: int = 1500,
         spin_us: float = 60.0,
         always_spin: bool = False,

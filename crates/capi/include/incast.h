@@ -85,8 +85,11 @@ typedef struct {
   const char *algorithm;
   // The algorithm's settings, such as `t_low=100us`, with spaces between them; NULL for none.
   const char *settings;
-  // The most that a connection sends, the rate of the NIC; NULL for `40Gbps`.
+  // The most that a connection sends; NULL for `40Gbps`.
   const char *line_rate;
+  // The rate of the NIC, of which RTTs leave out a segment's time on its wire, and with which the
+  // algorithm's constants scale; NULL where sends leave at once, as on virtual links.
+  const char *nic_rate;
   // The longest message that is received, in bytes; 0 for 64 MiB.
   size_t max_message;
 } incast_options;

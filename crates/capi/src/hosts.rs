@@ -34,8 +34,11 @@ pub struct Options {
     pub algorithm: *const c_char,
     /// The algorithm's settings, such as `t_low=100us`, with spaces between them; NULL for none.
     pub settings: *const c_char,
-    /// The most that a connection sends, the rate of the NIC; NULL for `40Gbps`.
+    /// The most that a connection sends; NULL for `40Gbps`.
     pub line_rate: *const c_char,
+    /// The rate of the NIC, of which RTTs leave out a segment's time on its wire, and with which the
+    /// algorithm's constants scale; NULL where sends leave at once, as on virtual links.
+    pub nic_rate: *const c_char,
     /// The longest message that is received, in bytes; 0 for 64 MiB.
     pub max_message: usize,
 }
@@ -97,10 +100,15 @@ unsafe fn read(options: &Options) -> Result<incast_udp::Options, Fault> {
         let values = maybe_text(options.settings, "options.settings")?.unwrap_or_default();
         let values: Vec<_> = values.split_whitespace().collect();
         settings.algorithm = algorithm(name, &values).map_err(Fault::argument)?;
-        if let Some(rate) = maybe_text(options.line_rate, "options.line_rate")? {
-            settings.line_rate = rate
-                .parse::<Rate>()
-                .map_err(|error| Fault::argument(format!("line rate {rate:?}: {error}")))?;
+        let rate = |what: &str, text: &str| {
+            let wrong = |error| Fault::argument(format!("{what} {text:?}: {error}"));
+            text.parse::<Rate>().map_err(wrong)
+        };
+        if let Some(text) = maybe_text(options.line_rate, "options.line_rate")? {
+            settings.line_rate = rate("line rate", text)?;
+        }
+        if let Some(text) = maybe_text(options.nic_rate, "options.nic_rate")? {
+            settings.nic_rate = Some(rate("NIC rate", text)?);
         }
         if options.max_message > 0 {
             settings.memory = settings.memory.for_messages(options.max_message);

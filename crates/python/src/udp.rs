@@ -42,7 +42,7 @@ impl UdpOptions {
     #[new]
     #[pyo3(signature = (
         address, *, secret = None, identity = None, peers = None, plaintext = false,
-        cc = "timely:auto", settings = Vec::new(), line_rate = "40Gbps", mtu = 1_500, spin_us = 60.0,
+        cc = "timely:auto", settings = Vec::new(), line_rate = "40Gbps", nic_rate = None, mtu = 1_500, spin_us = 60.0,
         always_spin = false, patience_s = 15.0, threads = 1, listens = true,
         max_message_bytes = 64 << 20, answers_loads = false,
     ))]
@@ -58,6 +58,7 @@ impl UdpOptions {
         cc: &str,
         settings: Vec<String>,
         line_rate: &str,
+        nic_rate: Option<&str>,
         mtu: u16,
         spin_us: f64,
         always_spin: bool,
@@ -72,9 +73,12 @@ impl UdpOptions {
                 .map_err(wrong)?;
         let mut options = Options::at(resolve(address)?, security);
         options.algorithm = settings::algorithm(cc, &settings).map_err(wrong)?;
-        options.line_rate = line_rate.parse::<Rate>().map_err(|error| {
-            ParameterError::new_err(format!("line rate {line_rate:?}: {error}"))
-        })?;
+        let rate = |what: &str, text: &str| {
+            let wrong = |error| ParameterError::new_err(format!("{what} {text:?}: {error}"));
+            text.parse::<Rate>().map_err(wrong)
+        };
+        options.line_rate = rate("line rate", line_rate)?;
+        options.nic_rate = nic_rate.map(|text| rate("NIC rate", text)).transpose()?;
         options.mtu = mtu;
         options.waiting = if always_spin {
             Waiting::Spin

@@ -271,6 +271,7 @@ fn config_under(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64)
         nic: transport.nic(),
         header: transport.header,
         line_rate,
+        rate_cap: Rate::MAX,
         ack_class: scenario.ack_class(scheme.transport),
         weights,
         ack_turnaround: transport.ack_turnaround,

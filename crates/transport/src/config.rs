@@ -93,8 +93,11 @@ pub struct Config {
     pub reordering: Span,
     /// The size of a packet's headers on the wire.
     pub header: Bytes,
-    /// The rate of the NIC: no algorithm sends faster.
+    /// The rate of the NIC: no algorithm sends faster, and constants of algorithms scale with it.
     pub line_rate: Rate,
+    /// The most at which the pacer sends the messages of a connection; [`Rate::MAX`] where the NIC
+    /// holds them back.
+    pub rate_cap: Rate,
     /// The time of a segment on the wire that RTT samples leave out.
     pub serialization: Serialization,
     /// The order in which the NIC serves connections.
@@ -150,6 +153,7 @@ impl Default for Config {
             reordering: Span::ZERO,
             header: Bytes::new(40),
             line_rate: Rate::from_gbps(10),
+            rate_cap: Rate::MAX,
             serialization: Serialization::LineRate,
             nic: Nic::Packets,
             ack_class: None,
@@ -220,6 +224,7 @@ impl Config {
             ("the send buffer", self.stream.send_buffer.is_some_and(Bytes::is_zero)),
             ("the receive buffer", self.stream.receive_buffer.is_some_and(Bytes::is_zero)),
             ("the line rate", self.line_rate.is_zero()),
+            ("the most of a rate", self.rate_cap.is_zero()),
         ] {
             if zero {
                 return Err(ConfigError::Zero(what));

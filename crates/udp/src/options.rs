@@ -71,8 +71,12 @@ pub struct Options {
     pub answers_loads: bool,
     /// The congestion control of data.
     pub algorithm: AnyAlgorithm,
-    /// The most that a connection sends: the rate of the NIC.
+    /// The most that a connection sends.
     pub line_rate: Rate,
+    /// The rate of the NIC: the algorithm's constants scale with it, and RTTs are without the time
+    /// of a segment on its wire. [`None`] where sends leave at once, as on virtual links: constants
+    /// scale with `line_rate` then, and RTTs are as the timestamps tell.
+    pub nic_rate: Option<Rate>,
     /// The largest IP packet that the path takes for certain. Longer ones are tried, and used where
     /// they arrive.
     pub mtu: u16,
@@ -106,6 +110,7 @@ impl Options {
             answers_loads: false,
             algorithm: timely_auto(),
             line_rate: Rate::from_gbps(40),
+            nic_rate: None,
             mtu: 1_500,
             waiting: Waiting::Sleep { spin: Duration::from_micros(60) },
             data_class: Class { dscp: 0, priority: 0 },

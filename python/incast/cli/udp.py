@@ -50,8 +50,13 @@ Settings = Annotated[
         "--set", metavar="KEY=VALUE", help="Change a parameter of it, such as t_low=100us."
     ),
 ]
-LineRate = Annotated[
-    str, typer.Option(metavar="RATE", help="The most that a connection sends: the NIC's rate.")
+LineRate = Annotated[str, typer.Option(metavar="RATE", help="The most that a connection sends.")]
+NicRate = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RATE",
+        help="The rate of a real NIC: constants scale with it; RTTs leave out a segment's time.",
+    ),
 ]
 Mtu = Annotated[int, typer.Option(metavar="B", help="The largest IP packet of the path.")]
 Spin = Annotated[
@@ -80,6 +85,7 @@ def serve(
     cc: Control = "timely:auto",
     settings: Settings = None,
     line_rate: LineRate = "40Gbps",
+    nic_rate: NicRate = None,
     mtu: Mtu = 1500,
     spin: Spin = False,
     max_message: MaxMessage = "64MB",
@@ -104,6 +110,7 @@ def serve(
         cc=cc,
         settings=settings or [],
         line_rate=line_rate,
+        nic_rate=nic_rate,
         mtu=mtu,
         always_spin=spin,
         max_message_bytes=_bytes(max_message, "--max-message"),
@@ -169,6 +176,7 @@ def call(
     cc: Control = "timely:auto",
     settings: Settings = None,
     line_rate: LineRate = "40Gbps",
+    nic_rate: NicRate = None,
     mtu: Mtu = 1500,
     max_message: MaxMessage = "64MB",
     spin: Spin = False,
@@ -196,7 +204,7 @@ def call(
     if record is not None:
         recorded.check(record)
     chosen = _client(
-        address, secret, identity, plaintext, cc, settings, line_rate, mtu, spin=spin,
+        address, secret, identity, plaintext, cc, settings, line_rate, nic_rate, mtu, spin=spin,
         max_message=max_message,
     )  # fmt: skip
     with live.Bar(duration_s, visible=not as_json) as progress:
@@ -253,6 +261,7 @@ def send(
     cc: Control = "timely:auto",
     settings: Settings = None,
     line_rate: LineRate = "40Gbps",
+    nic_rate: NicRate = None,
     mtu: Mtu = 1500,
 ) -> None:
     """Send a file, or a message, to a server.
@@ -270,7 +279,9 @@ def send(
         message = sys.stdin.buffer.read()
     elif file is not None and not file.is_file():
         raise IncastError(f"{file} is no file")
-    chosen = _client(address, secret, identity, plaintext, cc, settings, line_rate, mtu, spin=False)
+    chosen = _client(
+        address, secret, identity, plaintext, cc, settings, line_rate, nic_rate, mtu, spin=False
+    )
     host = _core.UdpHost(chosen)
     peer = host.connect(address, key).wait()
     began = time.monotonic()
@@ -299,6 +310,7 @@ def bench_(
     cc: Control = "timely:auto",
     settings: Settings = None,
     line_rate: LineRate = "40Gbps",
+    nic_rate: NicRate = None,
     mtu: Mtu = 1500,
     spin: Spin = False,
     busy: Annotated[
@@ -312,7 +324,9 @@ def bench_(
     from incast.udp import bench  # noqa: PLC0415
 
     measured, control = (
-        _client(address, secret, identity, plaintext, cc, settings, line_rate, mtu, spin=one)
+        _client(
+            address, secret, identity, plaintext, cc, settings, line_rate, nic_rate, mtu, spin=one
+        )
         for one in (spin, False)
     )
     time_s = _seconds(duration, "--duration")
@@ -373,6 +387,7 @@ def _client(
     cc: str,
     settings: list[str] | None,
     line_rate: str,
+    nic_rate: str | None,
     mtu: int,
     *,
     spin: bool,
@@ -390,6 +405,7 @@ def _client(
         cc=cc,
         settings=settings or [],
         line_rate=line_rate,
+        nic_rate=nic_rate,
         mtu=mtu,
         always_spin=spin,
         listens=False,

@@ -17,7 +17,7 @@ use self::episode::Episode;
 use super::segment::{Departure, Fate, Segment, burst_size};
 use super::segment_limit;
 use crate::backlog::{Piece, Posted};
-use crate::config::{Config, Nic, Serialization};
+use crate::config::{Config, Nic};
 use crate::connection::ENDLESS;
 use crate::engines::Engines;
 use crate::packet::message::{Data, PacketSet};
@@ -197,14 +197,9 @@ impl<C: CongestionControl> Sender<C> {
         })
     }
 
-    /// The rate of the pacer. No NIC holds segments back to the line rate that a link takes at once,
-    /// so the pacer does.
+    /// The rate of the pacer.
     fn pace(&self, config: &Config) -> Rate {
-        let rate = self.engines.pace(None).unwrap_or(Rate::MAX);
-        match config.serialization {
-            Serialization::LineRate => rate,
-            Serialization::Nothing => rate.min(config.line_rate),
-        }
+        self.engines.pace(None).unwrap_or(Rate::MAX).min(config.rate_cap)
     }
 
     /// Starts the next segment, or the repetition of one, whose send time has come. `now` is the

@@ -34,7 +34,7 @@ impl fmt::Display for BrokenRecording {
         match self {
             Self::Foreign => f.write_str("it is no recording of incast"),
             Self::Version(version) => {
-                write!(f, "it is of version {version}, and this incast reads versions 1 and 2")
+                write!(f, "it is of version {version}, and this incast reads versions 1 to 3")
             }
             Self::CutShort => f.write_str("it is cut short: its last line is missing"),
             Self::Settings(fault) => f.write_str(fault),

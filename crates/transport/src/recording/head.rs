@@ -13,9 +13,10 @@ use crate::signal::Signal;
 /// The first words of each recording.
 const MAGIC: &str = "incast recording";
 /// The version that this code writes.
-const VERSION: &str = "2";
-/// The versions that it reads. In the first nothing is taken back.
-const READ: [&str; 2] = ["1", VERSION];
+const VERSION: &str = "3";
+/// The versions that it reads. In the first nothing is taken back; in the first two the line rate is
+/// the most of a rate.
+const READ: [&str; 3] = ["1", "2", VERSION];
 /// The line between the head and the calls.
 const BEGIN: &str = "begin";
 
@@ -29,6 +30,7 @@ pub(super) fn write(config: &Config, algorithm: &AnyAlgorithm) -> String {
         reordering,
         header,
         line_rate,
+        rate_cap,
         serialization,
         nic,
         ack_class,
@@ -58,7 +60,8 @@ pub(super) fn write(config: &Config, algorithm: &AnyAlgorithm) -> String {
     line(&mut text, "recovery", word(RECOVERIES, recovery));
     line(&mut text, "reordering", reordering);
     line(&mut text, "header", header);
-    line(&mut text, "line_rate", line_rate);
+    line(&mut text, LINE_RATE, line_rate);
+    line(&mut text, RATE_CAP, rate_cap);
     line(&mut text, "serialization", word(SERIALIZATIONS, serialization));
     line(&mut text, "nic", word(NICS, nic));
     line(&mut text, "ack_class", maybe(*ack_class));
@@ -81,6 +84,8 @@ pub(super) fn write(config: &Config, algorithm: &AnyAlgorithm) -> String {
 
 /// The prefix of the algorithm's parameters.
 const PARAMETER: &str = "parameter.";
+const LINE_RATE: &str = "line_rate";
+const RATE_CAP: &str = "rate_cap";
 const NONE: &str = "none";
 const RECOVERIES: &[(&str, Recovery)] =
     &[("selective", Recovery::Selective), ("go-back-n", Recovery::GoBackN)];
@@ -132,6 +137,9 @@ pub(super) fn read(text: &str) -> Result<Head<'_>, BrokenRecording> {
         }
         let (name, value) = line.split_once(' ').unwrap_or((line, ""));
         values.insert(name, value);
+    }
+    if let (true, Some(&rate)) = (version != VERSION, values.get(LINE_RATE)) {
+        values.entry(RATE_CAP).or_insert(rate);
     }
     let values = Values(values);
     let config = values.config()?;
@@ -191,7 +199,8 @@ impl Values<'_> {
             recovery: self.word("recovery", RECOVERIES)?,
             reordering: self.value("reordering")?,
             header: self.value::<Bytes>("header")?,
-            line_rate: self.value::<Rate>("line_rate")?,
+            line_rate: self.value::<Rate>(LINE_RATE)?,
+            rate_cap: self.value::<Rate>(RATE_CAP)?,
             serialization: self.word("serialization", SERIALIZATIONS)?,
             nic: self.word("nic", NICS)?,
             ack_class: self.maybe("ack_class")?,
@@ -244,6 +253,7 @@ mod tests {
                     ack_class: Some(2),
                     weights: [0, 1, 2, 3, 4, 5, 6, 65_535],
                     reordering: Span::from_ps(300_000_001),
+                    rate_cap: Rate::from_gbps(3),
                     serialization: Serialization::Nothing,
                     nic: Nic::Segments,
                     rto_initial: InitialTimeout::Fixed(Span::from_ms(50)),
@@ -265,14 +275,15 @@ mod tests {
         let text = write(&Config::default(), &AnyAlgorithm::named("timely").unwrap());
         let fault = |text: &str| read(text).err().unwrap().to_string();
         for (from, to, words) in [
-            ("incast recording 2", "incast recording 3", "version 3"),
-            ("incast recording 2", "something else", "no recording"),
+            ("incast recording 3", "incast recording 4", "version 4"),
+            ("incast recording 3", "something else", "no recording"),
             ("begin", "", "cut short"),
             ("segment 64KB", "segment 64 bytes", "\"64 bytes\" is no value of `segment`"),
             ("segment 64KB\n", "", "has no `segment`"),
             ("segment 64KB", "segment 0B", "the segment must be above zero"),
             ("weights 0 0", "weights 0", "`weights`"),
             ("nic packets", "nic pigeons", "`nic`"),
+            ("rate_cap", "rate_cup", "has no `rate_cap`"),
             ("algorithm timely", "algorithm timley", "\"timley\" is no value of `algorithm`"),
             ("parameter.beta 0.8", "parameter.beta x", "`parameter.beta`"),
         ] {
@@ -280,5 +291,15 @@ mod tests {
             let said = fault(&text.replacen(from, to, 1));
             assert!(said.contains(words), "{from}: {said}");
         }
+    }
+
+    #[test]
+    fn the_line_rate_was_the_most_of_a_rate_before_the_third_version() {
+        let text = write(&Config::default(), &AnyAlgorithm::named("timely").unwrap());
+        let cap = format!("rate_cap {}\n", Rate::MAX);
+        assert!(text.contains(&cap), "{text}");
+        let old = text.replace("recording 3", "recording 2").replace(&cap, "");
+        let config = read(&old).unwrap().config;
+        assert_eq!(config.rate_cap, config.line_rate);
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use incast_cc::timely::Timely;
-use incast_cc::{AnyAlgorithm, Span};
+use incast_cc::{AnyAlgorithm, Rate, Span};
 use incast_udp::security::{Identity, Secret, Security, SecurityError};
 use incast_udp::{Event, Gone, Node, Priority, Reach, Refused, Terms};
 
@@ -376,4 +376,40 @@ fn settings_that_cannot_work_are_refused() {
     taken.address = first.address().unwrap();
     let error = Node::open(taken, features()).err().unwrap().to_string();
     assert!(error.contains("is taken"), "{error}");
+}
+
+/// Sends a long note, and returns the median RTT and the time that the note took.
+fn median_rtt(line_rate: Rate, nic_rate: Option<Rate>, bytes: usize) -> (Duration, Duration) {
+    let mut sends = options(Security::Plain);
+    (sends.line_rate, sends.nic_rate) = (line_rate, nic_rate);
+    sends.algorithm = AnyAlgorithm::named("line-rate").unwrap();
+    let mut client = Node::open(sends, features()).unwrap();
+    let mut server = node(Security::Plain);
+    client.keep_samples();
+    let peer = client.connect(server.address().unwrap(), None).unwrap();
+    client.note(peer, body(1, bytes)).unwrap();
+    let begin = Instant::now();
+    turn_both(&mut client, &mut server, |first, _, event| {
+        first && matches!(event, Event::Delivered { .. })
+    });
+    let took = begin.elapsed();
+    let mut rtts: Vec<_> = client.take_samples().iter().map(|sample| sample.rtt).collect();
+    rtts.sort_unstable();
+    (Duration::from_nanos(rtts[rtts.len() / 2].as_ns()), took)
+}
+
+#[test]
+fn the_rate_of_a_nic_is_its_segments_time_and_the_line_rate_is_the_most_that_is_sent() {
+    if !features().send_stamps {
+        return;
+    }
+    let fast = Rate::from_gbps(40);
+    let (virtual_link, _) = median_rtt(fast, None, 5_000_000);
+    assert!(virtual_link > Duration::ZERO);
+    // 60 KB take 4.8 ms of 100 Mb/s, more than the loopback device does.
+    let (nic, _) = median_rtt(fast, Some(Rate::from_mbps(100)), 500_000);
+    assert_eq!(nic, Duration::ZERO, "on a virtual link it is {virtual_link:?}");
+    // 40 ms of 100 Mb/s, whatever the NIC could.
+    let (_, took) = median_rtt(Rate::from_mbps(100), Some(fast), 500_000);
+    assert!(took > Duration::from_millis(30), "{took:?}");
 }
