@@ -331,8 +331,8 @@ fn messages_survive_a_bad_network_with_keys() {
 
 #[test]
 fn the_default_algorithm_bears_some_loss() {
-    let percent = std::env::var("INCAST_UDP_LOSS").map_or(1.0, |text| text.parse::<f64>().unwrap());
-    let network = Network::Lossy((percent * 10.0) as usize);
+    let percent = std::env::var("INCAST_UDP_LOSS").map_or(1, |text| text.parse::<usize>().unwrap());
+    let network = Network::Lossy(percent * 10);
     let (here, there, key) = protection(Mode::Secret);
     run(network, [here, there].map(options), key, 2_000);
 }
