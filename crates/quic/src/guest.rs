@@ -34,6 +34,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use incast_cc::guest::GuestControl;
 use incast_cc::{
     Ack, Burst, Bytes, CongestionControl, Flow, Limits, Loss, LossCause, Pacing, Sent, Span, Time,
 };
@@ -54,6 +55,17 @@ pub struct Guest {
     sent: u64,
     /// The last timeout that was told of.
     timeout_at: Option<Time>,
+}
+
+/// quinn lets nobody copy its RTT estimator, so that of a copy begins with the smoothed RTT.
+impl GuestControl for Guest {
+    fn copied(&self) -> Box<dyn GuestControl> {
+        let mut estimator = Estimator::new(self.zero);
+        estimator.sample(self.estimator.last().get());
+        let &Self { zero, sent, timeout_at, .. } = self;
+        let controller = self.controller.clone_box();
+        Box::new(Self { controller, estimator, zero, sent, timeout_at })
+    }
 }
 
 impl Guest {

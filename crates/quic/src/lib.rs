@@ -4,7 +4,8 @@
 //! * [`guest`] (feature `quinn`): quinn's controllers as algorithms of [`incast_cc`], which run on
 //!   the endpoints of [`incast_transport`];
 //! * [`s2n`] (feature `s2n`): any algorithm as s2n-quic's `CongestionController`;
-//! * [`s2n_guest`] (feature `s2n`): s2n-quic's controllers as algorithms of [`incast_cc`].
+//! * [`s2n_guest`] (feature `s2n`): s2n-quic's controllers as algorithms of [`incast_cc`];
+//! * [`scheme`]: the controllers of both as schemes of the simulator.
 //!
 //! All of them are told the time by whoever calls them, and read no clock.
 //!
@@ -44,6 +45,7 @@ mod record;
 pub mod s2n;
 #[cfg(feature = "s2n")]
 pub mod s2n_guest;
+pub mod scheme;
 
 /// The facts that an algorithm needs about a host, and that QUIC cannot measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -47,6 +47,7 @@ use s2n_quic_core::time::{Clock, NoopClock, Timestamp};
 const REMEMBERED: usize = 1 << 14;
 
 /// A controller of s2n-quic under the contract of [`incast_cc`].
+#[derive(Clone)]
 pub struct Guest<C: CongestionController> {
     controller: C,
     estimator: RttEstimator,
@@ -202,6 +203,7 @@ impl Publisher for Published {
 
 /// Random numbers of a seed, by `SplitMix64` (Steele et al., OOPSLA 2014): BBR draws the time
 /// between its probes.
+#[derive(Clone)]
 struct SplitMix(u64);
 
 impl SplitMix {
