@@ -33,6 +33,25 @@ fn a_path_without_a_bottleneck_is_never_throttled() {
 }
 
 #[test]
+fn stamps_of_a_kernel_throttle_zhu_and_erpc_on_an_idle_path_and_no_other_preset() {
+    // One sample in ten thousand is above a T_low of 50 us. It takes most of the rate of those two,
+    // which comes back in steps.
+    let shares = [
+        ("authors-snippet", 0.95..=1.001),
+        ("zhu", 0.02..=0.2),
+        ("erpc", 0.5..=0.9),
+        ("queue-size", 0.95..=1.001),
+        ("cs244", 0.95..=1.001),
+        ("linux-tcp", 0.95..=1.001),
+    ];
+    for (preset, expected) in shares {
+        let (scheme, mbps) = (format!("timely:{preset}"), LINE_GBPS * 1_000);
+        let run = Bottleneck { scheme: &scheme, mbps, rtt_us: 3, ms: (250, 150), ..AUTO }.run();
+        assert_in(&format!("share of {preset}"), run.goodput, expected);
+    }
+}
+
+#[test]
 fn any_number_of_senders_fills_the_port_and_leaves_its_queue_short() {
     for (flows, rtt_us) in [(1, 100), (2, 3), (5, 20), (10, 3), (10, 100)] {
         let run = Bottleneck { flows, rtt_us, ..AUTO }.run();
