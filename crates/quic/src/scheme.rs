@@ -1,7 +1,7 @@
 //! Controllers of quinn and s2n-quic as schemes of the simulator.
 //!
 //! A [`Scheme`] has a name. Scenarios know it once it is kept as a
-//! [`Guest`](incast_cc::guest::Guest), and made known (`incast_scenario::guests::make_known`). It
+//! [`Guest`], and made known (`incast_scenario::guests::make_known`). It
 //! has no parameters.
 //!
 //! ```

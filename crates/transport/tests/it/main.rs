@@ -1,5 +1,7 @@
 //! The tests of whole endpoints, in one program: linking one takes less time than linking many.
 
+#![allow(clippy::large_types_passed_by_value, reason = "a test makes few endpoints")]
+
 mod closing;
 mod common;
 
