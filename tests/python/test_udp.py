@@ -347,7 +347,7 @@ def test_what_is_recorded_on_the_wire_is_replayed(
     for damaged, why in (
         ("", "no recording of incast"),
         ("".join(lines[:-1]), "cut short"),
-        ("".join(lines).replace("incast recording 2", "incast recording 9"), "of version 9"),
+        (re.sub(r"incast recording \d+", "incast recording 9", "".join(lines)), "of version 9"),
         ("".join([*lines[:at], *lines[at + 1 :]]), "lines of calls, and should have"),
         ("".join([*lines[:at], "send x\n", *lines[at + 1 :]]), f"its line {at + 1} has a field"),
     ):
@@ -373,6 +373,10 @@ def test_what_is_recorded_on_the_wire_is_replayed(
         (("call", "127.0.0.1:7000", "--plaintext", "--duration", "1s", "--warmup", "2s"), "--warm"),
         (("call", "127.0.0.1:7000", "--plaintext", "--cc", "timly"), "no algorithm is called"),
         (("call", "127.0.0.1:7000", "--plaintext", "--cc", "hpcc"), "(INT, explicit rates)"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--cc", "swift:x"), "swift has no preset"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--cc", "swift[x=1]"), "swift has no parameter"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--cc", "swift[ai=2"), 'without a "]"'),
+        (("call", "127.0.0.1:7000", "--plaintext", "--nic-rate", "fast"), 'NIC rate "fast"'),
         (("call", "127.0.0.1:7000", "--plaintext", "--set", "t_low"), "is not KEY=VALUE"),
         (("call", "127.0.0.1:7000", "--plaintext", "--mtu", "900"), "900 B is too small"),
         (("call", "127.0.0.1:7000", "--secret", "missing"), "cannot read missing"),
