@@ -377,6 +377,8 @@ def test_what_is_recorded_on_the_wire_is_replayed(
         (("call", "127.0.0.1:7000", "--plaintext", "--cc", "swift[x=1]"), "swift has no parameter"),
         (("call", "127.0.0.1:7000", "--plaintext", "--cc", "swift[ai=2"), 'without a "]"'),
         (("call", "127.0.0.1:7000", "--plaintext", "--nic-rate", "fast"), 'NIC rate "fast"'),
+        (("call", "127.0.0.1:7000", "--plaintext", "--nic-rate", "0Gbps"), "NIC rate is zero"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--line-rate", "0Gbps"), "line rate is zero"),
         (("call", "127.0.0.1:7000", "--plaintext", "--set", "t_low"), "is not KEY=VALUE"),
         (("call", "127.0.0.1:7000", "--plaintext", "--mtu", "900"), "900 B is too small"),
         (("call", "127.0.0.1:7000", "--secret", "missing"), "cannot read missing"),

@@ -56,7 +56,7 @@ fn hosts_that_cannot_be_opened_say_why() {
         change(&mut options);
         open(&options).unwrap_err()
     };
-    let cases: [(i32, &str, (i32, String)); 10] = [
+    let cases: [(i32, &str, (i32, String)); 11] = [
         (INCAST_BAD_ARGUMENT, "options.size is 3 B", with(|options| options.size = 3)),
         (INCAST_BAD_ARGUMENT, "options.address is NULL", with(|options| options.address = null())),
         (INCAST_BAD_ARGUMENT, "has no port", with(|options| options.address = c"here".as_ptr())),
@@ -65,6 +65,7 @@ fn hosts_that_cannot_be_opened_say_why() {
         (INCAST_BAD_ARGUMENT, "timley", with(|options| options.algorithm = c"timley".as_ptr())),
         (INCAST_BAD_ARGUMENT, "t_low=x", with(|options| options.settings = c"t_low=x".as_ptr())),
         (INCAST_BAD_ARGUMENT, "line rate", with(|options| options.line_rate = c"fast".as_ptr())),
+        (INCAST_CANNOT_OPEN, "rate is zero", with(|options| options.line_rate = c"0Gbps".as_ptr())),
         (INCAST_BAD_ARGUMENT, "NIC rate", with(|options| options.nic_rate = c"fast".as_ptr())),
         (INCAST_CANNOT_OPEN, "192.0.2.1", with(|o| o.address = c"192.0.2.1:7000".as_ptr())),
     ];

@@ -40,7 +40,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use incast_cc::param::Need;
-use incast_cc::{Bytes as Length, Span, Time};
+use incast_cc::{Bytes as Length, Rate, Span, Time};
 use incast_transport::recording::RecordedEndpoint;
 use incast_transport::{CLASSES, Config, InitialTimeout, Nic, Recovery, Serialization, Signal};
 
@@ -137,11 +137,15 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// If the address is taken or not of this machine, the MTU too small, or the algorithm of no
-    /// use over UDP.
+    /// If the address is taken or not of this machine, the MTU too small, a rate zero, or the
+    /// algorithm of no use over UDP.
     pub fn open(options: Options, features: Features) -> Result<Self, NodeError> {
         if options.mtu < LEAST_MTU {
             return Err(NodeError::Mtu { mtu: options.mtu });
+        }
+        let rates = [("line rate", Some(options.line_rate)), ("NIC rate", options.nic_rate)];
+        if let Some(&(what, _)) = rates.iter().find(|(_, rate)| rate.is_some_and(Rate::is_zero)) {
+            return Err(NodeError::NoRate { what });
         }
         let needs = options.algorithm.needs();
         if let Some(need) = needs.iter().find(|need| need.is_of_switches()) {

@@ -162,6 +162,12 @@ pub enum NodeError {
     /// The system gives no random numbers.
     #[error(transparent)]
     Security(#[from] SecurityError),
+    /// A rate is zero.
+    #[error("the {what} is zero; give one such as 10Gbps")]
+    NoRate {
+        /// The rate.
+        what: &'static str,
+    },
     /// The MTU is below that of IPv6.
     #[error("an MTU of {mtu} B is too small; {LEAST_MTU} B is the least")]
     Mtu {
