@@ -42,7 +42,7 @@ pub use incast_transport::recording;
 pub use host::{Call, Failure, Host, HostError, Note, Peer, Pending, Request};
 pub use message::{Priority, Terms};
 pub use node::{
-    CallId, Counters, Event, Gone, Group, Incoming, Lateness, Node, NodeError, PeerId, Reach,
+    CallId, Counters, Event, Gone, Group, Incoming, Lack, Lateness, Node, NodeError, PeerId, Reach,
     Refused, Sampled, Statistics, Wake, Waker,
 };
 pub use options::{Memory, Options, Waiting};

@@ -67,6 +67,7 @@ pub use self::group::Group;
 pub use self::lateness::Lateness;
 pub use self::names::{CallId, Incoming, PeerId, Reach};
 pub use self::peers::Statistics;
+pub use self::stamping::Lack;
 pub use self::wake::{Wake, Waker};
 
 /// The most rounds of sending and receiving after the time of a turn is over: no flood keeps its
@@ -314,19 +315,16 @@ impl Node {
     /// the memory of the node until it is [freed](Self::free).
     pub fn poll_kept_event(&mut self) -> Option<Event> {
         let event = self.events.pop_front()?;
-        let from = match &event {
-            Event::Cancelled { call } => Some(call.peer),
-            event => event.message().map(|(peer, _)| peer),
-        };
-        if let Some(peer) = from {
-            self.free(peer, BOOKS_BYTES);
+        if let Event::Cancelled { call } = &event {
+            self.free(call.peer, 0);
         }
         Some(event)
     }
 
-    /// Frees the memory of a message of `bytes` that a [kept event](Self::poll_kept_event) has
-    /// brought.
+    /// Frees the memory of a message whose body has `bytes`, which a
+    /// [kept event](Self::poll_kept_event) has brought.
     pub fn free(&mut self, peer: PeerId, bytes: usize) {
+        let bytes = bytes + BOOKS_BYTES;
         self.incoming = self.incoming.saturating_sub(bytes);
         if let Some(peer) = self.peers.get_mut(peer) {
             peer.waiting = peer.waiting.saturating_sub(bytes);

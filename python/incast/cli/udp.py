@@ -224,8 +224,7 @@ def call(
         )
     if record is not None:
         options.say_warnings(recorded.write(record, found["recording"]))
-    if found.get("warning"):
-        options.say_warnings([found["warning"]])
+    options.say_warnings(found["warnings"])
     summary = measured.summary(found, size=_bytes(size, "--size"), cc=cc)
     if out is not None:
         measured.write(out, found, summary)
@@ -283,6 +282,7 @@ def send(
         address, secret, identity, plaintext, cc, settings, line_rate, nic_rate, mtu, spin=False
     )
     host = _core.UdpHost(chosen)
+    options.say_warnings(host.missing_features)
     peer = host.connect(address, key).wait()
     began = time.monotonic()
     if message is not None or file is None:
@@ -333,6 +333,7 @@ def bench_(
     if not _LEAST_S <= time_s <= _MOST_S:
         raise IncastError(f"--duration {duration} is too short or too long: give 50ms to 50s")
     measures = bench.Bench(measured, control, address, key, spin=spin, time_s=time_s)
+    options.say_warnings(measures.missing_features)
     with live.Bar(float(rounds), visible=not as_json) as progress:
         found = bench.run(
             measures,

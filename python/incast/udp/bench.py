@@ -100,6 +100,11 @@ class Bench:
         self._peer = self._host.connect(address, key).wait()
         self.found: dict[str, list[Round]] = {}
 
+    @property
+    def missing_features(self) -> list[str]:
+        """A sentence for each feature of this host's kernel that is missing."""
+        return self._host.missing_features
+
     def work_there(self) -> work.Work:
         """The work of the server until now."""
         return work.Work(**self._ask({"kind": "work"}))

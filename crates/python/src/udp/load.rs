@@ -6,7 +6,7 @@ use incast_udp::bare::{Caller, Echo, Stamps};
 use incast_udp::load::{self, Load};
 use incast_udp::security::{PeerKey, SecurityError};
 use incast_udp::socket::Features;
-use incast_udp::{Gone, Host, Node, NodeError, Statistics, Waiting, place};
+use incast_udp::{Gone, Host, Lack, Node, NodeError, Statistics, Waiting, place};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -82,10 +82,13 @@ pub(crate) fn udp_load<'py>(
             })
         });
         let all: Vec<_> = peers.iter().filter_map(|&peer| node.statistics(peer)).collect();
+        let mut warnings: Vec<_> = features.missing().map(str::to_owned).collect();
+        let of_path = all.iter().find(|state| state.lacks_stamps == Some(Lack::Path));
+        warnings.extend(of_path.and_then(Statistics::warning));
         node.close_all();
-        Ok((outcome.map_err(raise)?, all, node.take_recording()))
+        Ok((outcome.map_err(raise)?, all, warnings, node.take_recording()))
     });
-    let (outcome, peers, recording) = outcome?;
+    let (outcome, peers, warnings, recording) = outcome?;
     let retransmissions: u64 = peers.iter().map(|state| state.retransmissions).sum();
     // An interrupted load keeps what it has measured.
     let interrupted = match stopped {
@@ -119,7 +122,7 @@ pub(crate) fn udp_load<'py>(
     dict.set_item("interrupted", interrupted)?;
     dict.set_item("gone", outcome.gone.map(|why| why.to_string()))?;
     dict.set_item("retransmissions", retransmissions)?;
-    dict.set_item("warning", peers.iter().find_map(Statistics::warning))?;
+    dict.set_item("warnings", warnings)?;
     dict.set_item("recording", recording)?;
     Ok(dict)
 }

@@ -10,7 +10,6 @@ use super::departures::Arrival;
 use super::inbox::{Arrived, BOOKS_BYTES, Piece, Untaken};
 use super::names::PeerId;
 use super::peers::{LANES, Owner, Peer, SHORT};
-use super::stamping::Stamping;
 use super::{Event, Gone, Incoming, Node, Sampled};
 use crate::clock::Clock;
 use crate::message::{HEAD_BYTES, Head, Kind as Message};
@@ -166,7 +165,7 @@ impl Node {
     ) -> Option<()> {
         let peer = self.peers.get(id)?;
         let lane = |lane: LaneNumber| peer.lanes.get(lane.index());
-        let lacks_stamps = !self.has_stamps || peer.stamping == Stamping::Lacking;
+        let lacks_stamps = peer.stamping.lack().is_some();
         let clock = |turnaround: Turnaround| match (arrival.time, turnaround.span()) {
             // Times with the wait for a processor in them are better than none at all.
             _ if lacks_stamps => RttClock::Calls,
@@ -188,7 +187,7 @@ impl Node {
                     let packet = Packet { connection, sent_ns: *sent_ns, body };
                     self.endpoint.handle_packet(now, &packet, report);
                 }
-                if let Some(peer) = self.peers.get_mut(id).filter(|_| self.has_stamps) {
+                if let Some(peer) = self.peers.get_mut(id) {
                     peer.stamping.answered();
                 }
             }

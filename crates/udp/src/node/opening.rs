@@ -85,7 +85,7 @@ impl Node {
             probed_at: now,
             moving: None,
             rtt: None,
-            stamping: Stamping::Unknown(0),
+            stamping: Stamping::begin(self.has_stamps),
             messages: 0,
             received: 0,
         })

@@ -15,7 +15,7 @@ use super::outbox::Outbox;
 use super::replies::Replies;
 use super::sampling::Sampling;
 use super::search::{Moving, Search};
-use super::stamping::{ANSWERS, Stamping};
+use super::stamping::{ANSWERS, Lack, Stamping};
 use crate::security::{PeerKey, Session};
 use crate::wire::{ConnectionId, LaneNumber, MOST_COUNT};
 
@@ -54,20 +54,22 @@ pub struct Statistics {
     pub retransmissions: u64,
     /// The longest datagram that is sent to the peer, in bytes.
     pub datagram: usize,
-    /// Whether RTTs are times of user space: no timestamps come on the way to this peer, though the
-    /// kernel gives them over the loopback device.
-    pub lacks_stamps: bool,
+    /// The reason for which RTTs are times of user space; [`None`] where they are by timestamps.
+    pub lacks_stamps: Option<Lack>,
 }
 
 impl Statistics {
-    /// A sentence on what the path lacks, which says what is lost.
+    /// A sentence on the timestamps that lack, which says what is lost.
     pub fn warning(&self) -> Option<String> {
-        self.lacks_stamps.then(|| {
-            format!(
-                "{}: {ANSWERS} answers brought no RTT by timestamps: a device on the way gives \
-                 none, here or there; RTTs include waits for processors.",
-                self.address
-            )
+        let address = self.address;
+        self.lacks_stamps.map(|lack| match lack {
+            Lack::Kernel => format!(
+                "{address}: the kernel gives no timestamps; RTTs include waits for processors."
+            ),
+            Lack::Path => format!(
+                "{address}: {ANSWERS} answers brought no RTT by timestamps: a device on the way \
+                 gives none, here or there; RTTs include waits for processors."
+            ),
         })
     }
 }
@@ -175,7 +177,7 @@ impl Peer {
             messages: self.messages,
             retransmissions: open.map(|lane| endpoint.retransmissions(lane.sends)).sum(),
             datagram: self.link.as_ref().map_or(0, |link| link.datagram),
-            lacks_stamps: self.stamping == Stamping::Lacking,
+            lacks_stamps: self.stamping.lack(),
         }
     }
 

@@ -1,7 +1,17 @@
-//! The timestamps on the way to a peer, which a device may not give though the loopback device does.
+//! The timestamps on the way to a peer, which the kernel or a device may not give.
 
 /// The answers after which a path without any RTT by timestamps counts as one that has none.
 pub(super) const ANSWERS: u32 = 64;
+
+/// The reason for which RTTs are times of user space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// The kernel of this host gives no timestamps, not even over the loopback device.
+    Kernel,
+    /// No timestamps come on the way to this peer, though the kernel gives them over the loopback
+    /// device.
+    Path,
+}
 
 /// The timestamps on the way to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,11 +20,21 @@ pub(super) enum Stamping {
     Unknown(u32),
     /// RTTs by timestamps have come.
     There,
-    /// None has come in many answers: RTTs are times of user space from now on.
-    Lacking,
+    /// There are none: RTTs are times of user space from now on.
+    Lacking(Lack),
 }
 
 impl Stamping {
+    /// The timestamps on a way of which nothing is known, by whether the kernel gives any.
+    pub(super) const fn begin(kernel_stamps: bool) -> Self {
+        if kernel_stamps { Self::Unknown(0) } else { Self::Lacking(Lack::Kernel) }
+    }
+
+    /// The reason for which RTTs are times of user space; [`None`] where they are not.
+    pub(super) const fn lack(self) -> Option<Lack> {
+        if let Self::Lacking(lack) = self { Some(lack) } else { None }
+    }
+
     /// Takes note of an answer; it may bring an RTT.
     pub(super) const fn answered(&mut self) {
         if let Self::Unknown(answers) = self {
@@ -26,7 +46,7 @@ impl Stamping {
     /// brought.
     pub(super) fn decide(&mut self) {
         if matches!(self, Self::Unknown(answers) if *answers >= ANSWERS) {
-            *self = Self::Lacking;
+            *self = Self::Lacking(Lack::Path);
         }
     }
 
@@ -58,10 +78,10 @@ mod tests {
         let mut there = stamping;
         stamping.answered();
         stamping.decide();
-        assert_eq!(stamping, Stamping::Lacking);
+        assert_eq!(stamping, Stamping::Lacking(Lack::Path));
         // RTTs that come now are times of user space.
         stamping.sampled();
-        assert_eq!(stamping, Stamping::Lacking);
+        assert_eq!(stamping, Stamping::Lacking(Lack::Path));
         there.sampled();
         (0..1_000).for_each(|_| there.answered());
         there.decide();
@@ -104,7 +124,7 @@ mod tests {
         let none = Features { receive_stamps: false, send_stamps: false, ..features };
         client.socket = Socket::open(&socket::Options::at(local), none).unwrap();
         let peer = client.connect(server.address().unwrap(), None).unwrap();
-        call_until(&mut client, &mut server, peer, |state| state.lacks_stamps);
+        call_until(&mut client, &mut server, peer, |state| state.lacks_stamps == Some(Lack::Path));
         call_until(&mut client, &mut server, peer, |state| state.least_rtt.is_some());
         let state = client.statistics(peer).unwrap();
         let said = state.warning().unwrap();

@@ -1,11 +1,12 @@
 //! Hosts whose nodes have threads of their own, blocking and asynchronous.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use incast_cc::{AnyAlgorithm, Rate};
 use incast_udp::load::{self, Load};
@@ -90,7 +91,7 @@ fn a_call_that_nobody_waits_for_is_cancelled_and_a_bounded_one_ends_in_time() {
     thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                let until = std::time::Instant::now() + Duration::from_millis(20);
+                let until = Instant::now() + Duration::from_millis(20);
                 server.turn(Some(until), None).unwrap();
                 while let Some(event) = server.poll_event() {
                     drop(tell.send(event));
@@ -202,14 +203,38 @@ fn several_threads_share_an_address() {
     shared.address = local();
     let server = Host::with_features(&shared, 2, features()).unwrap();
     let clients: Vec<Host> = (0..16).map(|_| host(Security::Plain)).collect();
-    thread::scope(|scope| {
-        scope.spawn(|| serve(&server, clients.len()));
-        for client in &clients {
-            let peer = client.connect(server.address(), None).wait().unwrap();
-            assert_eq!(peer.call("abc").wait().unwrap(), "cba");
-        }
-    });
+    let mut callers = HashSet::new();
+    for client in &clients {
+        let peer = client.connect(server.address(), None).wait().unwrap();
+        let reply = peer.call("abc");
+        let Some(Request::Call(call)) = server.accept(SOON).unwrap() else { panic!("a call") };
+        callers.insert(call.peer().id());
+        call.reply("cba");
+        assert_eq!(reply.wait().unwrap(), "cba");
+    }
+    // Each thread names its peers by itself, and has some: a hash of the kernel chooses, which gives
+    // all of them to one thread once in 32,768 times.
+    assert!(callers.len() < clients.len(), "{callers:?}");
     assert_eq!(server.statistics().0.len(), clients.len());
+}
+
+#[test]
+fn messages_without_bytes_that_nobody_takes_have_bounded_memory() {
+    let mut narrow = options(Security::Plain);
+    narrow.memory.incoming = 200_000;
+    let server = Host::with_features(&narrow, 1, features()).unwrap();
+    let client = host(Security::Plain);
+    let peer = client.connect(server.address(), None).wait().unwrap();
+    let notes: Vec<_> = (0..5_000).map(|_| peer.note("")).collect();
+    let deadline = Instant::now() + SOON;
+    while server.statistics().1.no_memory == 0 {
+        assert!(Instant::now() < deadline, "{:?}", server.statistics());
+        thread::sleep(Duration::from_millis(1));
+    }
+    let [state] = server.statistics().0[..] else { panic!("one peer") };
+    assert!(state.messages < 2_500, "{state:?}");
+    assert_eq!(serve(&server, notes.len()).len(), 5_000);
+    notes.into_iter().for_each(|note| note.wait().unwrap());
 }
 
 #[test]
@@ -221,7 +246,7 @@ fn a_load_is_answered_and_measured() {
     thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                let until = std::time::Instant::now() + Duration::from_millis(20);
+                let until = Instant::now() + Duration::from_millis(20);
                 server.turn(Some(until), None).unwrap();
                 while let Some(event) = server.poll_event() {
                     if let Event::Called { call, body, .. } = event {

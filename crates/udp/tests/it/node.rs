@@ -159,6 +159,9 @@ fn without_timestamps_rtts_are_those_of_user_space() {
     for sample in samples {
         assert!(sample.rtt > Span::from_us(1) && sample.rtt < Span::from_secs(10), "{sample:?}");
     }
+    let state = client.statistics(peer).unwrap();
+    assert_eq!(state.lacks_stamps, Some(incast_udp::Lack::Kernel));
+    assert!(state.warning().unwrap().contains("the kernel gives no timestamps"), "{state:?}");
 }
 
 #[test]
