@@ -49,8 +49,11 @@ def hears_ctrl_c() -> None:
 
 def children(process: int) -> list[int]:
     """The processes that a process has started and that are still there."""
-    found = Path(f"/proc/{process}/task").glob("*/children")
-    return [int(pid) for one in found for pid in one.read_text().split()]
+    found = []
+    for one in Path(f"/proc/{process}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # a thread that has ended meanwhile
+            found += [int(pid) for pid in one.read_text().split()]
+    return found
 
 
 def gone(processes: list[int]) -> bool:

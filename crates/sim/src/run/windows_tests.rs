@@ -142,7 +142,7 @@ const TRAFFIC: &str = r#"
 fn random_networks_parted_at_random_give_the_same_bytes() {
     let mut random = Random::new(29);
     let (mut pauses, mut drops, mut cut, mut reports) = (0, 0, 0, 0);
-    for case in 0..24 {
+    for case in 0..2 * SWITCHES.len() {
         let (graph, switches, [a, b]) = random_graph(&mut random);
         let (switch, schemes) = SWITCHES[case % SWITCHES.len()];
         let routing = ["ecmp", "spray"][random.below(2) as usize];
