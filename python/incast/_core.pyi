@@ -1207,8 +1207,8 @@ class UdpHost:
     def accept(self, timeout_s: float) -> UdpRequest | None:
         """The next message of any peer, or None if there is none within a time."""
 
-    def poll_accept(self, notices: UdpNotices, number: int) -> UdpRequest | None:
-        """The next request if there is one; otherwise a notice of this number will come."""
+    def accepting(self) -> UdpPending:
+        """The next request, which is still to come; for an event loop, which polls it."""
 
     def peers(self) -> list[dict[str, Any]]:
         """The state of each peer whose connection is open."""

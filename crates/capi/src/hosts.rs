@@ -196,6 +196,11 @@ pub unsafe extern "C" fn incast_close(host: *mut Host) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn incast_peer_free(peer: *mut Peer) {
     // SAFETY: C promises it.
-    let peer = (!peer.is_null()).then(|| unsafe { Box::from_raw(peer) });
-    free(peer.map(|peer| peer.0.close()));
+    free((!peer.is_null()).then(|| unsafe { Box::from_raw(peer) }));
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }

@@ -156,11 +156,9 @@ impl UdpHost {
         Ok(request.map(|request| UdpRequest { request: Some(request) }))
     }
 
-    /// The next request if there is one; otherwise a notice of this number will come.
-    fn poll_accept(&self, notices: &UdpNotices, number: u64) -> PyResult<Option<UdpRequest>> {
-        let polled = notices.poll(number, Box::pin(self.host.accepted()).as_mut());
-        let request = polled.transpose().map_err(raise)?;
-        Ok(request.map(|request| UdpRequest { request: Some(request) }))
+    /// The next request, which is still to come; for an event loop, which polls it.
+    fn accepting(&self) -> UdpPending {
+        UdpPending::accepting(Arc::clone(&self.host))
     }
 
     /// Opens a bare socket at an address, which answers one other address.

@@ -18,14 +18,15 @@ mod pending;
 mod thread;
 
 use std::collections::VecDeque;
+use std::future::Future as _;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
 
 use crate::bare::Echo;
 use crate::load::Ends;
@@ -35,7 +36,7 @@ use crate::options::Options;
 use crate::security::{PeerKey, SecurityError};
 use crate::socket::Features;
 
-pub use self::pending::Pending;
+pub use self::pending::{Pending, within};
 use self::thread::{Command, Driver, Said};
 
 /// The reason why a call, a note or a connection has failed.
@@ -88,7 +89,7 @@ pub struct Host {
     next: AtomicUsize,
     address: SocketAddr,
     features: Features,
-    accepted: Mutex<mpsc::UnboundedReceiver<Said>>,
+    accepted: async_channel::Receiver<Said>,
     rejected: Rejections,
 }
 
@@ -157,7 +158,7 @@ impl Host {
         threads: usize,
         features: Features,
     ) -> Result<Self, HostError> {
-        let (say, accepted) = mpsc::unbounded_channel();
+        let (say, accepted) = async_channel::unbounded();
         let mut options = options.clone();
         options.shared |= threads > 1;
         let rejected = Rejections::default();
@@ -175,7 +176,7 @@ impl Host {
             options.address = address;
             drivers.push(driver);
         }
-        let (next, accepted) = (AtomicUsize::new(0), Mutex::new(accepted));
+        let next = AtomicUsize::new(0);
         Ok(Self { drivers, next, address, features, accepted, rejected })
     }
 
@@ -205,14 +206,15 @@ impl Host {
         pending
     }
 
-    /// The next message of any peer, or [`None`] if there is none within `timeout`.
+    /// The next message of any peer, or [`None`] if there is none within `timeout`. Any number of
+    /// threads and tasks may ask at a time.
     ///
     /// # Errors
     ///
     /// If the host was stopped by an error of its socket.
     pub fn accept(&self, timeout: Duration) -> Result<Option<Request>, Failure> {
-        let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        pending::within(timeout, |context| accepted.poll_recv(context))
+        let mut next = pin!(self.accepted.recv());
+        within(timeout, |context| next.as_mut().poll(context))
             .map_or(Ok(None), |said| said.map_or_else(stopped, Said::request).map(Some))
     }
 
@@ -222,11 +224,7 @@ impl Host {
     ///
     /// If the host was stopped by an error of its socket.
     pub async fn accepted(&self) -> Result<Request, Failure> {
-        let next = std::future::poll_fn(|context| {
-            let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-            accepted.poll_recv(context)
-        });
-        next.await.map_or_else(stopped, Said::request)
+        self.accepted.recv().await.map_or_else(stopped, Said::request)
     }
 
     /// The hosts that were refused since the last call, with the reasons. Of more than 64 they are
@@ -264,7 +262,7 @@ impl Host {
     }
 }
 
-fn stopped<T>() -> Result<T, Failure> {
+fn stopped<T>(_: async_channel::RecvError) -> Result<T, Failure> {
     Err(Failure::Stopped("it is being dropped".to_owned()))
 }
 
@@ -289,8 +287,14 @@ impl Peer {
         let terms = terms.into();
         let number = self.driver.number();
         let (done, pending) = Pending::of_sent(Arc::clone(&self.driver), number, true);
-        let (peer, body, done) = (self.id, body.into(), Box::new(done));
-        self.driver.command(Command::Call { peer, number, body, terms, done });
+        let (peer, body) = (self.id, body.into());
+        match self.driver.admit(&body) {
+            Ok(()) => {
+                let done = Box::new(done);
+                self.driver.command(Command::Call { peer, number, body, terms, done });
+            }
+            Err(why) => done(Err(why.into())),
+        }
         pending
     }
 
@@ -306,8 +310,14 @@ impl Peer {
         let terms = terms.into();
         let number = self.driver.number();
         let (done, pending) = Pending::of_sent(Arc::clone(&self.driver), number, false);
-        let (peer, body, done) = (self.id, body.into(), Box::new(done));
-        self.driver.command(Command::Note { peer, number, body, terms, done });
+        let (peer, body) = (self.id, body.into());
+        match self.driver.admit(&body) {
+            Ok(()) => {
+                let done = Box::new(done);
+                self.driver.command(Command::Note { peer, number, body, terms, done });
+            }
+            Err(why) => done(Err(why.into())),
+        }
         pending
     }
 
@@ -385,7 +395,13 @@ impl Call {
 
     fn answer(&mut self, answer: Result<Bytes, String>) {
         self.replied = true;
-        self.peer.driver.command(Command::Reply { call: self.incoming, answer });
+        let (call, driver) = (self.incoming, &self.peer.driver);
+        // The caller hears why it gets no reply.
+        let answer = answer.and_then(|body| match driver.admit(&body) {
+            Ok(()) => Ok(body),
+            Err(why) => Err(why.to_string()),
+        });
+        driver.command(Command::Reply { call, answer });
     }
 }
 

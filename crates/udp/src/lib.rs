@@ -39,7 +39,7 @@ pub mod wire;
 
 pub use incast_transport::recording;
 
-pub use host::{Call, Failure, Host, HostError, Note, Peer, Pending, Request};
+pub use host::{Call, Failure, Host, HostError, Note, Peer, Pending, Request, within};
 pub use message::{Priority, Terms};
 pub use node::{
     CallId, Counters, Event, Gone, Group, Incoming, Lack, Lateness, Node, NodeError, PeerId, Reach,

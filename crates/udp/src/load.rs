@@ -46,22 +46,26 @@ impl Ask {
     }
 }
 
-/// Answers a call of a load. Any other call is refused.
+/// Answers a call of a load. Any other call is refused, and so is one whose reply cannot be sent.
 ///
 /// # Errors
 ///
-/// If the reply cannot be sent.
+/// If the caller is gone.
 pub fn answer(node: &mut Node, call: Incoming, body: &Bytes) -> Result<(), Refused> {
     let Some(Ask { reply }) = Ask::of(body) else {
         return node.refuse(call, Bytes::from_static(b"this server answers calls of a load alone"));
     };
     let length = reply as usize;
-    if length <= body.len() {
-        return node.reply(call, body.slice(..length));
-    }
-    let mut longer = body.to_vec();
-    longer.resize(length, 0);
-    node.reply(call, longer.into())
+    // Before memory is taken for the reply.
+    let replied = node.check(call.peer(), length).and_then(|()| {
+        if length <= body.len() {
+            return node.reply(call, body.slice(..length));
+        }
+        let mut longer = body.to_vec();
+        longer.resize(length, 0);
+        node.reply(call, longer.into())
+    });
+    replied.or_else(|why| node.refuse(call, why.to_string().into()))
 }
 
 /// A load of calls.
@@ -147,8 +151,8 @@ pub fn connect<E: From<io::Error> + From<Gone> + From<SecurityError>>(
     }
 }
 
-/// Makes the calls of a load, to peers in turn. `goes_on` is told the time since the start and the number of replies
-/// some times a second, and ends the load early.
+/// Makes the calls of a load, to peers in turn. `goes_on` is told the time since the start and the
+/// number of replies some times a second, and ends the load early.
 ///
 /// # Errors
 ///
@@ -220,7 +224,9 @@ pub fn run(
                         outcome.answered.push(Answered { at, latency });
                     }
                 }
-                Event::Refused { call, .. } | Event::Failed { call, .. }
+                Event::Refused { call, .. }
+                | Event::Failed { call, .. }
+                | Event::TooLong { call, .. }
                     if open.remove(&call).is_some() =>
                 {
                     free.push_back(call.peer());
@@ -285,7 +291,7 @@ impl Arrivals {
         mixed ^= mixed >> 31;
         let uniform = ((mixed >> 11) as f64 + 1.0) / (1_u64 << 53) as f64;
         self.at += -uniform.ln() / rate;
-        Some(Duration::from_secs_f64(self.at))
+        Some(Duration::try_from_secs_f64(self.at).unwrap_or(Duration::MAX))
     }
 }
 

@@ -48,7 +48,7 @@ use self::arriving::MOST_RECEIVES;
 use self::calls::Calls;
 use self::departures::Departures;
 use self::handing::Handing;
-use self::inbox::BOOKS_BYTES;
+pub(crate) use self::inbox::{BOOKS_BYTES, PLACE_BYTES};
 use self::lateness::Awaited;
 use self::linger::Linger;
 use self::peers::Peers;
@@ -121,6 +121,10 @@ pub struct Node {
     awaited: Awaited,
     lateness: Lateness,
     linger: Linger,
+    /// Whether the kernel has ended the last sleep before its time.
+    is_woken: bool,
+    /// The datagrams since the last look at silent peers by which peers do not know a connection.
+    unknowns: u32,
     /// The time of the next look at silent peers.
     look_at: Time,
     /// Whether datagrams of data ask switches for marks.
@@ -138,8 +142,8 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// If the address is taken or not of this machine, the MTU too small, a rate zero, or the
-    /// algorithm of no use over UDP.
+    /// If the address is taken or not of this machine, the MTU too small, a rate zero, a bound of
+    /// memory too low for a message, or the algorithm of no use over UDP.
     pub fn open(options: Options, features: Features) -> Result<Self, NodeError> {
         if options.mtu < LEAST_MTU {
             return Err(NodeError::Mtu { mtu: options.mtu });
@@ -148,6 +152,7 @@ impl Node {
         if let Some(&(what, _)) = rates.iter().find(|(_, rate)| rate.is_some_and(Rate::is_zero)) {
             return Err(NodeError::NoRate { what });
         }
+        options.memory.check()?;
         let needs = options.algorithm.needs();
         if let Some(need) = needs.iter().find(|need| need.is_of_switches()) {
             let name = options.algorithm.info().name;
@@ -195,6 +200,8 @@ impl Node {
             awaited: Awaited::default(),
             lateness: Lateness::default(),
             linger: Linger::default(),
+            is_woken: false,
+            unknowns: 0,
             look_at: Time::ZERO,
             marks: needs.contains(&Need::Ecn),
             has_stamps: features.send_stamps && features.receive_stamps,
@@ -328,6 +335,7 @@ impl Node {
         self.incoming = self.incoming.saturating_sub(bytes);
         if let Some(peer) = self.peers.get_mut(peer) {
             peer.waiting = peer.waiting.saturating_sub(bytes);
+            peer.untaken = peer.untaken.saturating_sub(bytes);
         }
     }
 
@@ -376,8 +384,29 @@ impl Node {
         Ok(more || got)
     }
 
+    /// Ends all connections, and begins as a node that was just opened. Its owner may connect again.
+    fn begin_anew(&mut self) {
+        self.close_all();
+        let listener = self.options.listens.then(|| Listener::new(self.end.clone()));
+        // Without random numbers the old one goes on, whose cookies are of a time that is over.
+        if let Some(Ok(listener)) = listener {
+            self.listener = Some(listener);
+        }
+        self.endpoint = endpoint(&self.options);
+        self.clock = Clock::new();
+        self.departures = Departures::default();
+        self.handing = Handing::default();
+        self.awaited = Awaited::default();
+        self.linger = Linger::default();
+        self.calls.forget_deadlines();
+        self.look_at = Time::ZERO;
+    }
+
     /// Looks at what is due: silent peers, calls whose time is over.
     fn look(&mut self, now: Time) {
+        if now >= LIFE {
+            return self.begin_anew();
+        }
         while let Some(call) = self.calls.overdue(now) {
             let reach = self.give_up(now, call).unwrap_or(Reach::Peer);
             self.events.push_back(Event::TimedOut { call, reach });
@@ -393,6 +422,10 @@ impl Node {
         self.look_at = self.look_at.min(self.calls.next_deadline());
     }
 }
+
+/// The time after which a node ends its connections and counts its time anew. Times count
+/// picoseconds in 64 bits: they end after 213 days.
+const LIFE: Time = Time::from_ps(200 * 86_400 * 1_000_000_000_000);
 
 /// The endpoint of a node.
 fn endpoint(options: &Options) -> RecordedEndpoint {

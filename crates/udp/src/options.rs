@@ -6,6 +6,8 @@ use std::time::Duration;
 use incast_cc::timely::Timely;
 use incast_cc::{AnyAlgorithm, Rate};
 
+use crate::message::HEAD_BYTES;
+use crate::node::{BOOKS_BYTES, NodeError, PLACE_BYTES};
 use crate::security::Security;
 use crate::socket::Class;
 
@@ -23,6 +25,9 @@ pub enum Waiting {
     /// Never sleeps: a CPU of its own, for the shortest delays.
     Spin,
 }
+
+/// The longest message that any node may receive, in bytes.
+pub(crate) const MOST_MESSAGE: usize = u32::MAX as usize / 2;
 
 /// The memory that a node takes at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +58,23 @@ impl Memory {
             incoming: self.incoming.max(two),
             incoming_in_all: self.incoming_in_all.max(four),
         }
+    }
+
+    /// The bytes that count for the longest message that comes, with all books.
+    const fn longest(&self) -> usize {
+        self.message + HEAD_BYTES + BOOKS_BYTES + PLACE_BYTES
+    }
+
+    /// Whether messages can be as long as they may.
+    pub(crate) const fn check(&self) -> Result<(), NodeError> {
+        let Self { message, incoming_in_all: most, .. } = *self;
+        if message > MOST_MESSAGE {
+            return Err(NodeError::LongMessage { bytes: message });
+        }
+        if most < 2 * self.longest() {
+            return Err(NodeError::Memory { most, message });
+        }
+        Ok(())
     }
 }
 

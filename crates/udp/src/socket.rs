@@ -243,6 +243,9 @@ impl Socket {
                 Ok(sent) => count += sent,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if batch.cannot_be_cut(&error, self.features) => {
+                    self.features.segmentation = false;
+                }
                 Err(error) => return Err(error),
             }
         }

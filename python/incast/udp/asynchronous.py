@@ -106,7 +106,8 @@ class AsyncHost:
         try:
             while (found := pending.poll_with(self._notices, number)) is None:
                 await self._notice(number)
-        except asyncio.CancelledError:
+                _ = self._host  # or what is waited for never comes
+        except BaseException:
             pending.cancel()
             raise
         return found[0]
@@ -121,10 +122,7 @@ class AsyncHost:
 
     async def accept(self) -> Request:
         """The next message of any peer."""
-        number = next(self._numbers)
-        while (found := self._host.poll_accept(self._notices, number)) is None:
-            await self._notice(number)
-        return Request(found)
+        return Request(await self.result(self._host.accepting()))
 
     async def handle(self, handler: Handler) -> None:
         """Answers all requests by a handler, each in a task of its own, until it is cancelled.
@@ -142,10 +140,13 @@ class AsyncHost:
                 task.cancel()
 
     def close(self) -> None:
-        """Ends all connections, and the host's thread."""
+        """Ends all connections, and the host's thread. Whoever waits hears that it is closed."""
         if self._open is not None:
             self._loop.remove_reader(self._notices.fileno())
             self._open = None
+            for future in self._waiting.values():
+                if not future.done():
+                    future.set_result(None)
 
     async def __aenter__(self) -> "AsyncHost":  # noqa: PYI034 - Python 3.10 has no Self
         """The host itself."""

@@ -10,12 +10,12 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use incast_udp::{Failure, Peer, Pending};
+use incast_udp::{Failure, Host, Peer, Pending, Request, within};
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::{UdpPeer, failed, raise, seconds};
+use super::{UdpPeer, UdpRequest, failed, raise, seconds};
 
 /// A result that is still to come.
 #[pyclass(frozen, module = "incast._core")]
@@ -27,13 +27,18 @@ enum Kind {
     Connecting(Pending<Peer>),
     Call(Pending<Bytes>),
     Note(Pending<()>),
+    Accepting(Accepting),
     Over,
 }
+
+/// The next message of any peer of a host.
+type Accepting = Pin<Box<dyn Future<Output = Result<Request, Failure>> + Send>>;
 
 /// The value of a result.
 enum Value {
     Peer(Peer),
     Reply(Bytes),
+    Request(Request),
     Done,
 }
 
@@ -46,6 +51,9 @@ impl<'py> IntoPyObject<'py> for Value {
         Ok(match self {
             Self::Peer(peer) => Bound::new(py, UdpPeer { peer })?.into_any(),
             Self::Reply(body) => PyBytes::new(py, &body).into_any(),
+            Self::Request(request) => {
+                Bound::new(py, UdpRequest { request: Some(request) })?.into_any()
+            }
             Self::Done => py.None().into_bound(py),
         })
     }
@@ -64,12 +72,17 @@ impl UdpPending {
         Self { kind: Mutex::new(Kind::Note(pending)) }
     }
 
+    pub(super) fn accepting(host: Arc<Host>) -> Self {
+        let next = Box::pin(async move { host.accepted().await });
+        Self { kind: Mutex::new(Kind::Accepting(next)) }
+    }
+
     /// The result if it is there; otherwise the waker of `context` is woken when it is.
     fn poll(&self, context: &mut Context<'_>) -> Option<Result<Value, Failure>> {
-        fn poll<T>(
-            pending: &mut Pending<T>,
+        fn poll<F: Future + Unpin>(
+            pending: &mut F,
             context: &mut Context<'_>,
-        ) -> Option<Result<T, Failure>> {
+        ) -> Option<F::Output> {
             match Pin::new(pending).poll(context) {
                 Poll::Ready(result) => Some(result),
                 Poll::Pending => None,
@@ -80,6 +93,7 @@ impl UdpPending {
             Kind::Connecting(pending) => poll(pending, context).map(|one| one.map(Value::Peer)),
             Kind::Call(pending) => poll(pending, context).map(|one| one.map(Value::Reply)),
             Kind::Note(pending) => poll(pending, context).map(|one| one.map(|()| Value::Done)),
+            Kind::Accepting(next) => poll(next, context).map(|one| one.map(Value::Request)),
             Kind::Over => Some(Err(over())),
         };
         end(&mut kind, result)
@@ -87,18 +101,7 @@ impl UdpPending {
 
     /// The result, if it comes in time.
     fn wait_within(&self, timeout: Duration) -> Option<Result<Value, Failure>> {
-        let mut kind = lock(&self.kind);
-        let result = match &mut *kind {
-            Kind::Connecting(pending) => {
-                pending.wait_within(timeout).map(|one| one.map(Value::Peer))
-            }
-            Kind::Call(pending) => pending.wait_within(timeout).map(|one| one.map(Value::Reply)),
-            Kind::Note(pending) => {
-                pending.wait_within(timeout).map(|one| one.map(|()| Value::Done))
-            }
-            Kind::Over => Some(Err(over())),
-        };
-        end(&mut kind, result)
+        within(timeout, |context| self.poll(context).map_or(Poll::Pending, Poll::Ready))
     }
 }
 
@@ -156,7 +159,7 @@ impl UdpPending {
         match std::mem::replace(&mut *lock(&self.kind), Kind::Over) {
             Kind::Call(pending) => pending.cancel(),
             Kind::Note(pending) => pending.cancel(),
-            Kind::Connecting(_) | Kind::Over => {}
+            Kind::Connecting(_) | Kind::Accepting(_) | Kind::Over => {}
         }
     }
 }
@@ -194,19 +197,6 @@ impl Wake for Notice {
 impl UdpNotices {
     fn waker(&self, number: u64) -> Waker {
         Waker::from(Arc::new(Notice { shared: Arc::clone(&self.shared), number }))
-    }
-
-    /// The result of a future if it is there; otherwise a notice of this number will come.
-    pub(super) fn poll<F: Future + ?Sized>(
-        &self,
-        number: u64,
-        future: Pin<&mut F>,
-    ) -> Option<F::Output> {
-        let waker = self.waker(number);
-        match future.poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => Some(output),
-            Poll::Pending => None,
-        }
     }
 }
 

@@ -104,8 +104,9 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits until `poll` is ready, or the time is over.
-pub(super) fn within<T>(
+/// Waits until `poll` is ready, or the time is over; then there is [`None`]. A call of the waker that
+/// `poll` gets has it asked again.
+pub fn within<T>(
     timeout: Duration,
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
 ) -> Option<T> {

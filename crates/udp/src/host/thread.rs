@@ -10,13 +10,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
 
 use super::{Call, Failure, HostError, MOST_REJECTED, Note, Peer, Rejections, Request};
 use crate::load::{self, Ask};
 use crate::message::Terms;
 use crate::node::{
-    CallId, Counters, Event, Gone, Incoming, Node, PeerId, Reach, Statistics, Wake, Waker,
+    BOOKS_BYTES, CallId, Counters, Event, Gone, Incoming, Node, PeerId, Reach, Refused, Statistics,
+    Wake, Waker,
 };
 use crate::options::Options;
 use crate::security::PeerKey;
@@ -93,9 +93,50 @@ pub(super) struct Handle {
     commands: Sender<Command>,
     waker: Waker,
     numbers: AtomicU64,
+    queue: Arc<Queue>,
+}
+
+/// The bodies of commands that the node has not looked at.
+#[derive(Debug)]
+pub(super) struct Queue {
+    bytes: AtomicU64,
+    most: u64,
+}
+
+impl Queue {
+    /// The bytes that count for a body.
+    const fn of(body: &Bytes) -> u64 {
+        (body.len() + BOOKS_BYTES) as u64
+    }
+
+    /// Takes note of a body, unless too much waits already.
+    fn add(&self, body: &Bytes) -> Result<(), Refused> {
+        let bytes = Self::of(body);
+        let waiting = self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        if waiting > 0 && waiting + bytes > self.most {
+            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            let most = usize::try_from(self.most).unwrap_or(usize::MAX);
+            return Err(Refused::FullInAll { waiting, most });
+        }
+        Ok(())
+    }
+
+    /// Takes note that the node looks at a body.
+    fn remove(&self, body: &Bytes) {
+        self.bytes.fetch_sub(Self::of(body), Ordering::Relaxed);
+    }
 }
 
 impl Handle {
+    /// Takes note of the body of a call, a note or a reply that is to be a command.
+    ///
+    /// # Errors
+    ///
+    /// If too much waits already: the node does not look at commands as fast as they come.
+    pub(super) fn admit(&self, body: &Bytes) -> Result<(), Refused> {
+        self.queue.add(body)
+    }
+
     /// Gives the node a command. One that is given after the node has stopped is dropped, with the
     /// function that waits for its result.
     pub(super) fn command(&self, command: Command) {
@@ -138,16 +179,18 @@ impl Driver {
         options: Options,
         features: Features,
         number: usize,
-        say: mpsc::UnboundedSender<Said>,
+        say: async_channel::Sender<Said>,
         rejected: Rejections,
     ) -> Result<Self, HostError> {
         let answers_loads = options.answers_loads;
+        let most = options.memory.outgoing_in_all as u64;
         let node = Node::open(options, features)?;
         let address = node.address()?;
         let wake = Wake::new()?;
         let (commands, given) = channel();
         let (waker, numbers) = (wake.waker(), AtomicU64::new(0));
-        let handle = Arc::new(Handle { commands, waker, numbers });
+        let queue = Arc::new(Queue { bytes: AtomicU64::new(0), most });
+        let handle = Arc::new(Handle { commands, waker, numbers, queue: Arc::clone(&queue) });
         let stop = Arc::new(AtomicBool::new(false));
         let run = Run {
             node,
@@ -161,6 +204,7 @@ impl Driver {
             calls: HashMap::new(),
             numbers: HashMap::new(),
             notes: HashMap::new(),
+            queue,
             answers_loads,
         };
         let thread = std::thread::Builder::new().name(format!("incast-udp-{number}"));
@@ -179,6 +223,8 @@ impl Drop for Driver {
     }
 }
 
+/// The most commands between two turns of a node.
+const MOST_COMMANDS: usize = 1_024;
 /// The longest sleep.
 const SLEEP: Duration = Duration::from_secs(1);
 
@@ -212,13 +258,14 @@ struct Run {
     wake: Wake,
     stop: Arc<AtomicBool>,
     handle: std::sync::Weak<Handle>,
-    say: mpsc::UnboundedSender<Said>,
+    say: async_channel::Sender<Said>,
     rejected: Rejections,
     opening: HashMap<PeerId, Done<PeerId>>,
     calls: HashMap<CallId, Waits<Bytes>>,
     /// The calls and notes by the names that they are cancelled by.
     numbers: HashMap<u64, CallId>,
     notes: HashMap<CallId, Waits<()>>,
+    queue: Arc<Queue>,
     /// Whether the node answers the calls of a load by itself.
     answers_loads: bool,
 }
@@ -227,7 +274,7 @@ impl Run {
     fn run(mut self) {
         while !self.stop.load(Ordering::Relaxed) {
             if let Err(error) = self.turn() {
-                drop(self.say.send(Said::Stopped(error.to_string())));
+                drop(self.say.try_send(Said::Stopped(error.to_string())));
                 return;
             }
         }
@@ -235,10 +282,17 @@ impl Run {
     }
 
     fn turn(&mut self) -> io::Result<()> {
-        while let Ok(command) = self.given.try_recv() {
+        let mut commands = 0;
+        // No more, lest those who post keep the node from sending.
+        while commands < MOST_COMMANDS
+            && let Ok(command) = self.given.try_recv()
+        {
             self.act(command);
+            commands += 1;
         }
-        self.node.turn(Some(Instant::now() + SLEEP), Some(&self.wake))?;
+        let wait = if commands == MOST_COMMANDS { Duration::ZERO } else { SLEEP };
+        let until = Instant::now() + wait;
+        self.node.turn(Some(until), Some(&self.wake))?;
         while let Some(event) = self.node.poll_kept_event() {
             self.tell(event);
         }
@@ -252,6 +306,7 @@ impl Run {
                 Err(error) => done(Err(error.into())),
             },
             Command::Call { peer, number, body, terms, done } => {
+                self.queue.remove(&body);
                 match self.node.call(peer, body, terms) {
                     Ok(call) => {
                         let patience = terms.patience;
@@ -262,6 +317,7 @@ impl Run {
                 }
             }
             Command::Note { peer, number, body, terms, done } => {
+                self.queue.remove(&body);
                 match self.node.note_with(peer, body, terms) {
                     Ok(note) => {
                         let patience = terms.patience;
@@ -280,7 +336,10 @@ impl Run {
             }
             Command::Reply { call, answer } => {
                 let replied = match answer {
-                    Ok(body) => self.node.reply(call, body),
+                    Ok(body) => {
+                        self.queue.remove(&body);
+                        self.node.reply(call, body)
+                    }
                     Err(reason) => self.node.refuse(call, reason.into()),
                 };
                 if let Err(error) = replied {
@@ -302,21 +361,21 @@ impl Run {
             }
             Event::Called { call, body, .. } if self.answers_loads && Ask::of(&body).is_some() => {
                 self.node.free(call.peer(), body.len());
-                // A caller whose replies do not fit has calls that fail.
+                // The caller is gone, or hears why it gets no reply.
                 load::answer(&mut self.node, call, &body).ok();
             }
             Event::Called { call, body, patience } => {
                 if let Some(peer) = self.peer(call.peer()) {
                     let incoming = call;
                     let call = Call { incoming, body, patience, peer, replied: false };
-                    drop(self.say.send(Said::Call(call)));
+                    drop(self.say.try_send(Said::Call(call)));
                 } else {
                     self.node.free(call.peer(), body.len());
                 }
             }
             Event::Noted { peer: id, body, patience } => {
                 if let Some(peer) = self.peer(id) {
-                    drop(self.say.send(Said::Note(Note { body, patience, peer })));
+                    drop(self.say.try_send(Said::Note(Note { body, patience, peer })));
                 } else {
                     self.node.free(id, body.len());
                 }
@@ -343,6 +402,11 @@ impl Run {
             }
             Event::Delivered { note } => self.end_note(note, |_| Ok(())),
             Event::Failed { call, why } => {
+                self.end_note(call, |_| Err(why.into()));
+                self.end(call, |_| Err(why.into()));
+            }
+            Event::TooLong { call, bytes, most } => {
+                let why = Refused::TooLong { bytes, most };
                 self.end_note(call, |_| Err(why.into()));
                 self.end(call, |_| Err(why.into()));
             }

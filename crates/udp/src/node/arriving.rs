@@ -7,7 +7,7 @@ use incast_cc::{Span, Time};
 use incast_transport::{Body, Clock as RttClock, Event as Told, Packet, Report};
 
 use super::departures::Arrival;
-use super::inbox::{Arrived, BOOKS_BYTES, Piece, Untaken};
+use super::inbox::{Arrived, BOOKS_BYTES, PLACE_BYTES, Piece, Untaken};
 use super::names::PeerId;
 use super::peers::{LANES, Owner, Peer, SHORT};
 use super::{Event, Gone, Incoming, Node, Sampled};
@@ -35,8 +35,10 @@ impl Node {
 
     fn receive_into(&mut self, arrivals: &mut crate::socket::ReceiveBatch) -> io::Result<bool> {
         let got = self.socket.receive(arrivals)?;
+        let is_woken = std::mem::take(&mut self.is_woken);
         if got == 0 {
-            return Ok(false);
+            // A stamp that nobody awaits any more would end every sleep at once.
+            return if is_woken { self.read_all_stamps().map(|()| false) } else { Ok(false) };
         }
         arrivals.limit(MOST_RECEIVES);
         // The stamps of data come before the ACKs that answer it.
@@ -58,10 +60,14 @@ impl Node {
 
     /// Reads the stamps of what has left, if any are to come.
     pub(super) fn read_stamps(&mut self) -> io::Result<()> {
-        let Self { socket, endpoint, departures, clock, lateness, handing, .. } = self;
-        if departures.are_known() || !socket.features().send_stamps {
+        if self.departures.are_known() || !self.socket.features().send_stamps {
             return Ok(());
         }
+        self.read_all_stamps()
+    }
+
+    fn read_all_stamps(&mut self) -> io::Result<()> {
+        let Self { socket, endpoint, departures, clock, lateness, handing, .. } = self;
         socket.sent_stamps(|sent| {
             let begun = departures.left(sent.key);
             if let Some(read) = begun.read {
@@ -257,20 +263,23 @@ impl Node {
             return None;
         }
         let (waiting, incoming, shelf) = (&mut peer.waiting, &mut self.incoming, &mut self.shelf);
+        let are_all_taken = peer.untaken == 0;
         let admit = |bytes: usize, oldest: bool| {
             // The oldest message of a peer can be delivered without any other, so it may use all
-            // memory; those behind it half of it, lest they stand in its way.
+            // memory; those behind it half of it. They never stand in its way: where the
+            // application has taken all that was delivered, the oldest is taken in.
             let of = |most: usize| if oldest { most } else { most / 2 };
-            let of_peer = *waiting + bytes <= of(memory.incoming) || oldest && *waiting == 0;
+            let of_peer = *waiting + bytes <= of(memory.incoming) || oldest && are_all_taken;
             let of_all = *incoming + bytes <= of(memory.incoming_in_all);
             let admits = of_peer && of_all;
             if admits {
                 *waiting += bytes;
                 *incoming += bytes;
             }
-            admits.then(|| shelf.memory(length as usize))
+            admits
         };
-        match lane.inbox.take(Piece { message, length, offset, given_up, payload }, admit) {
+        let piece = Piece { message, length, offset, given_up, payload };
+        match lane.inbox.take(piece, admit, |length| shelf.memory(length)) {
             Ok(freed) => {
                 peer.waiting -= freed;
                 self.incoming -= freed;
@@ -299,11 +308,16 @@ impl Node {
             let id = peer.id;
             let lane = &mut peer.lanes[lane.index() % LANES];
             match event {
-                Told::Delivered { .. } => match lane.inbox.deliver() {
-                    Some(Arrived::Whole(message)) => self.deliver(id, &message),
-                    Some(Arrived::GivenUp) => {}
-                    None => self.break_off(id),
-                },
+                Told::Delivered { .. } => {
+                    let arrived = lane.inbox.deliver();
+                    peer.waiting = peer.waiting.saturating_sub(PLACE_BYTES);
+                    self.incoming = self.incoming.saturating_sub(PLACE_BYTES);
+                    match arrived {
+                        Some(Arrived::Whole(message)) => self.deliver(id, &message),
+                        Some(Arrived::GivenUp) => {}
+                        None => self.break_off(id),
+                    }
+                }
                 Told::Completed { .. } => {
                     if let Some(sending) = lane.outbox.acknowledged() {
                         self.outgoing = self.outgoing.saturating_sub(sending.length());
@@ -365,6 +379,7 @@ impl Node {
         self.incoming = self.incoming.saturating_sub(freed);
         if let Some(peer) = self.peers.get_mut(id) {
             peer.waiting = peer.waiting.saturating_sub(freed);
+            peer.untaken += all - freed;
             peer.messages += 1;
             peer.received += (message.len() - HEAD_BYTES) as u64;
         }

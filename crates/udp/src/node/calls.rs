@@ -14,6 +14,11 @@ use super::peers::{LONG, SHORT};
 use super::{Gone, Node, head};
 use crate::message::{HEAD_BYTES, Kind, Priority, Terms};
 
+/// The deadlines beside those of twice the open calls of which no notice is taken.
+const FEW: usize = 64;
+/// The bytes of a reason for which there is always room: the number of calls bounds them.
+const SHORT_REASON: usize = 1_000;
+
 /// The reason why a message is not taken for sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
@@ -56,6 +61,8 @@ struct Open {
     priority: Priority,
     /// The number of its message on the lane.
     message: u64,
+    /// The end of its time; [`Time::MAX`] without one.
+    until: Time,
 }
 
 /// The calls and notes of this node that are under way.
@@ -101,6 +108,27 @@ impl Calls {
             }
         }
         None
+    }
+
+    /// Notes a call or a note that begins.
+    fn begin(&mut self, call: CallId, open: Open) {
+        self.open.insert(call, open);
+        if open.until == Time::MAX {
+            return;
+        }
+        // Most calls end long before their time.
+        if self.deadlines.len() > 2 * self.open.len() + FEW {
+            let bounded = self.open.iter().filter(|(_, open)| open.until < Time::MAX);
+            self.deadlines = bounded.map(|(&call, open)| Reverse((open.until, call))).collect();
+        } else {
+            self.deadlines.push(Reverse((open.until, call)));
+        }
+    }
+
+    /// Forgets all deadlines, when no call is open.
+    pub(super) fn forget_deadlines(&mut self) {
+        debug_assert!(self.open.is_empty(), "its deadline would be lost");
+        self.deadlines.clear();
     }
 
     /// The next deadline; [`Time::MAX`] without one.
@@ -164,18 +192,15 @@ impl Node {
         self.check(peer, body.len())?;
         let call = self.calls.name(peer);
         let (now, lane) = (self.clock.now(), self.lane(priority, &body));
-        if let Some(patience) = patience {
-            let until = now + span(patience);
-            self.calls.deadlines.push(Reverse((until, call)));
-            self.look_at = self.look_at.min(until);
-        }
+        let until = patience.map_or(Time::MAX, |patience| now + span(patience));
+        self.look_at = self.look_at.min(until);
         let (number, token) = match kind {
             Kind::Note => (0, Token::Note(call.number)),
             _ => (call.number, Token::Call(call.number)),
         };
         let head = head(kind, priority, number, patience);
         if let Some(message) = self.post(now, peer, lane, head, body, token) {
-            self.calls.open.insert(call, Open { kind, lane, priority, message });
+            self.calls.begin(call, Open { kind, lane, priority, message, until });
         }
         Ok(call)
     }
@@ -188,23 +213,31 @@ impl Node {
     ///
     /// If the caller is gone, the message too long, or too much waits already.
     pub fn reply(&mut self, call: Incoming, body: Bytes) -> Result<(), Refused> {
-        self.answer(call, Kind::Reply, body)
+        self.check(call.peer, body.len())?;
+        self.answer(call, Kind::Reply, body);
+        Ok(())
     }
 
-    /// Refuses a call, for a reason in the words of the application.
+    /// Refuses a call, for a reason in the words of the application. There is always room for a
+    /// reason of up to 1 KB, of which a caller hears why it gets no reply.
     ///
     /// # Errors
     ///
-    /// If the caller is gone, the reason too long, or too much waits already.
+    /// If the caller is gone, or the reason too long for it or for what waits already.
     pub fn refuse(&mut self, call: Incoming, reason: Bytes) -> Result<(), Refused> {
-        self.answer(call, Kind::Refusal, reason)
+        match self.check(call.peer, reason.len()) {
+            Err(Refused::Full { .. } | Refused::FullInAll { .. })
+                if reason.len() <= SHORT_REASON => {}
+            checked => checked?,
+        }
+        self.answer(call, Kind::Refusal, reason);
+        Ok(())
     }
 
-    fn answer(&mut self, call: Incoming, kind: Kind, body: Bytes) -> Result<(), Refused> {
-        self.check(call.peer, body.len())?;
+    fn answer(&mut self, call: Incoming, kind: Kind, body: Bytes) {
         if self.peers.get_mut(call.peer).is_some_and(|peer| peer.replies.was_cancelled(call.number))
         {
-            return Ok(());
+            return;
         }
         let (now, lane) = (self.clock.now(), self.lane(call.priority, &body));
         let head = head(kind, call.priority, call.number, None);
@@ -212,7 +245,6 @@ impl Node {
         if let (Some(message), Some(peer)) = (message, self.peers.get_mut(call.peer)) {
             peer.replies.post(call.number, (lane, message));
         }
-        Ok(())
     }
 
     /// Takes the reply to a call back whose caller does not wait for it any more, or remembers not
@@ -236,7 +268,7 @@ impl Node {
 
     /// Ends a call or a note before it is answered or acknowledged, and tells the peer.
     pub(super) fn give_up(&mut self, now: Time, call: CallId) -> Option<Reach> {
-        let Open { kind, lane, priority, message } = self.calls.open.remove(&call)?;
+        let Open { kind, lane, priority, message, .. } = self.calls.open.remove(&call)?;
         let reach = self.withdraw(now, call.peer, lane, message);
         if reach == Reach::Peer && kind == Kind::Call {
             // On the lane of the call: on the other one it could come before the call.
@@ -244,6 +276,24 @@ impl Node {
             self.post(now, call.peer, lane, head, Bytes::new(), Token::Nobody);
         }
         Some(reach)
+    }
+
+    /// Takes the calls and notes back that are longer than a peer takes, before its connection is
+    /// open.
+    pub(super) fn take_long_back(&mut self, now: Time, id: PeerId, most: usize) {
+        let Some(peer) = self.peers.get(id) else { return };
+        let length = |call: CallId| {
+            let Open { lane, message, .. } = self.calls.open.get(&call)?;
+            let outbox = &peer.lanes[*lane].outbox;
+            let (length, _) = outbox.length_and_later(outbox.place(*message)?);
+            Some((call, usize::try_from(length).ok()?.saturating_sub(HEAD_BYTES)))
+        };
+        let all = self.calls.of(id).filter_map(length);
+        let long: Vec<_> = all.filter(|&(_, bytes)| bytes > most).collect();
+        for (call, bytes) in long {
+            self.give_up(now, call);
+            self.events.push_back(super::Event::TooLong { call, bytes, most });
+        }
     }
 
     /// Takes a message back, unless all of it has left.
@@ -278,7 +328,7 @@ impl Node {
     }
 
     /// Whether a message may be posted.
-    fn check(&self, peer: PeerId, bytes: usize) -> Result<(), Refused> {
+    pub(crate) fn check(&self, peer: PeerId, bytes: usize) -> Result<(), Refused> {
         let peer = self.peers.get(peer).ok_or(Refused::Gone)?;
         let most = peer.takes;
         if bytes > most {

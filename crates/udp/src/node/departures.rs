@@ -54,13 +54,14 @@ impl Begun {
 pub(super) struct Departures {
     sends: Box<[(u32, Begun)]>,
     next: u32,
-    /// Whether the stamp of the last send has come.
-    are_known: bool,
+    /// The last 64 sends whose stamps have not come, the newest in the lowest bit: short ones may
+    /// overtake long ones on their way to the device. Older stamps count as lost.
+    awaited: u64,
 }
 
 impl Default for Departures {
     fn default() -> Self {
-        Self { sends: vec![(0, Begun::default()); REMEMBERED].into(), next: 1, are_known: true }
+        Self { sends: vec![(0, Begun::default()); REMEMBERED].into(), next: 1, awaited: 0 }
     }
 }
 
@@ -69,19 +70,20 @@ impl Departures {
     pub(super) fn leave(&mut self, begun: Begun) -> u32 {
         let key = self.next;
         self.next = self.next.wrapping_add(1);
-        self.are_known = false;
+        self.awaited = self.awaited << 1 | 1;
         self.sends[key as usize % REMEMBERED] = (key, begun);
         key
     }
 
     /// Whether no stamps are to come.
     pub(super) const fn are_known(&self) -> bool {
-        self.are_known
+        self.awaited == 0
     }
 
     /// The beginnings in the send of a key, which has left: once.
     pub(super) fn left(&mut self, key: u32) -> Begun {
-        self.are_known |= key.wrapping_add(1) == self.next;
+        let age = self.next.wrapping_sub(key).wrapping_sub(1);
+        self.awaited &= !1_u64.checked_shl(age).unwrap_or(0);
         let (known, begun) = &mut self.sends[key as usize % REMEMBERED];
         if *known == key { std::mem::take(begun) } else { Begun::default() }
     }
@@ -126,6 +128,27 @@ mod tests {
         assert_eq!(left, [0, 1, 3]);
         assert_eq!(departures.left(key).bursts().count(), 0);
         assert_eq!(departures.left(key.wrapping_sub(5)).bursts().count(), 0);
+    }
+
+    #[test]
+    fn stamps_are_awaited_until_all_have_come_in_any_order_and_some_sends_longer() {
+        let mut departures = Departures::default();
+        assert!(departures.are_known());
+        let [first, second] = [(); 2].map(|()| departures.leave(Begun::default()));
+        departures.left(second);
+        assert!(!departures.are_known());
+        departures.left(first);
+        assert!(departures.are_known());
+        // One that was lost.
+        departures.leave(Begun::default());
+        for sends in 0..64 {
+            assert!(!departures.are_known(), "{sends}");
+            let key = departures.leave(Begun::default());
+            departures.left(key);
+        }
+        assert!(departures.are_known());
+        departures.left(first);
+        assert!(departures.are_known());
     }
 
     #[test]

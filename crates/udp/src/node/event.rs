@@ -7,6 +7,7 @@ use bytes::Bytes;
 use incast_cc::{Rate, Span};
 
 use super::{CallId, Incoming, LEAST_MTU, PeerId, Reach};
+use crate::options::MOST_MESSAGE;
 use crate::security::SecurityError;
 use crate::socket::OpenError;
 
@@ -123,6 +124,16 @@ pub enum Event {
         /// The reason.
         why: Gone,
     },
+    /// A call or a note that was posted before the connection was open is too long for the peer,
+    /// and was not sent.
+    TooLong {
+        /// The call or note.
+        call: CallId,
+        /// The length of its body in bytes.
+        bytes: usize,
+        /// The most that the peer takes.
+        most: usize,
+    },
     /// A host was refused that wanted to connect.
     Rejected {
         /// The address of the peer.
@@ -167,6 +178,21 @@ pub enum NodeError {
     NoRate {
         /// The rate.
         what: &'static str,
+    },
+    /// The longest message is longer than the format carries.
+    #[error("messages of {bytes} B are too long; {MOST_MESSAGE} B is the most")]
+    LongMessage {
+        /// The length.
+        bytes: usize,
+    },
+    /// The memory of all messages that come has no room for two of the longest: one that comes, and
+    /// half of it for those behind.
+    #[error("{most} B for all messages that come have no room for two of {message} B; give more")]
+    Memory {
+        /// The bytes of all messages.
+        most: usize,
+        /// The length of the longest message.
+        message: usize,
     },
     /// The MTU is below that of IPv6.
     #[error("an MTU of {mtu} B is too small; {LEAST_MTU} B is the least")]

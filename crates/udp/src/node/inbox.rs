@@ -8,14 +8,17 @@ use bytes::{Bytes, BytesMut};
 const MOST_AHEAD: usize = 1 << 16;
 /// The memory that counts for a message beside its bytes: its books here, and its event later. So
 /// messages without bytes are bounded, too.
-pub(super) const BOOKS_BYTES: usize = 128;
+pub(crate) const BOOKS_BYTES: usize = 128;
+/// The memory that counts for the place of a message among those of its lane, whether any of it has
+/// come or not: a message may come long before those that were sent before it.
+pub(crate) const PLACE_BYTES: usize = size_of::<Arriving>();
 
 /// The reason why a piece is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Untaken {
     /// There is no memory for its message now. Its sender will send it again.
     NoMemory,
-    /// It contradicts what came before, or what the peers have agreed on.
+    /// The piece contradicts what came before, or what the peers have agreed on.
     Wrong,
 }
 
@@ -74,9 +77,9 @@ impl Partial {
 /// The outcome of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Arrived {
-    /// It is whole.
+    /// The message is whole.
     Whole(Bytes),
-    /// Its sender has given it up.
+    /// The sender has given the message up.
     GivenUp,
 }
 
@@ -93,13 +96,14 @@ pub(super) struct Piece<'a> {
 }
 
 impl Inbox {
-    /// Takes in a piece. For the first one of a message `admit` is asked for its memory, with
-    /// whether the message is the oldest one that is not whole: it needs no other to be delivered.
-    /// Returns the memory that is free again, since the message is given up.
+    /// Takes in a piece. Where that needs memory `admit` is asked, with whether the message is the
+    /// oldest one that is not whole: it needs no other to be delivered. `room` gives the memory of
+    /// a message. Returns the bytes that are free again, since the message is given up.
     pub(super) fn take(
         &mut self,
         piece: Piece<'_>,
-        admit: impl FnOnce(usize, bool) -> Option<BytesMut>,
+        admit: impl FnOnce(usize, bool) -> bool,
+        room: impl FnOnce(usize) -> BytesMut,
     ) -> Result<usize, Untaken> {
         let Piece { message, length, offset, given_up, payload } = piece;
         let Some(place) = message.checked_sub(self.first) else {
@@ -107,18 +111,25 @@ impl Inbox {
         };
         let place = usize::try_from(place).ok().filter(|&place| place < MOST_AHEAD);
         let place = place.ok_or(Untaken::NoMemory)?;
+        let length = length as usize;
+        let is_new = matches!(self.messages.get(place), None | Some(Arriving::Nothing));
+        let mut needs = (place + 1).saturating_sub(self.messages.len()) * PLACE_BYTES;
+        if is_new && !given_up {
+            needs += length + BOOKS_BYTES;
+        }
+        if needs > 0 && !admit(needs, place == 0) {
+            return Err(Untaken::NoMemory);
+        }
         if place >= self.messages.len() {
             self.messages.resize(place + 1, Arriving::Nothing);
         }
-        let length = length as usize;
         let arriving = &mut self.messages[place];
         if given_up {
             let before = std::mem::replace(arriving, Arriving::GivenUp);
             return Ok(before.bytes());
         }
-        if matches!(arriving, Arriving::Nothing) {
-            let bytes = admit(length + BOOKS_BYTES, place == 0).ok_or(Untaken::NoMemory)?;
-            *arriving = Arriving::Some(Partial { length, bytes });
+        if is_new {
+            *arriving = Arriving::Some(Partial { length, bytes: room(length) });
         }
         let Arriving::Some(partial) = arriving else { return Ok(0) };
         let is_as_long = partial.length == length;
@@ -127,8 +138,8 @@ impl Inbox {
         Ok(0)
     }
 
-    /// The outcome of the oldest message, which ends. [`None`] if none of it has come: the peer
-    /// breaks the rules.
+    /// The outcome of the oldest message, which ends; its [`PLACE_BYTES`] are free again. [`None`] if
+    /// none of it has come: the peer breaks the rules.
     pub(super) fn deliver(&mut self) -> Option<Arrived> {
         self.first += 1;
         match self.messages.pop_front()? {
@@ -140,7 +151,8 @@ impl Inbox {
 
     /// The memory of all messages that are not whole.
     pub(super) fn bytes(&self) -> usize {
-        self.messages.iter().map(Arriving::bytes).sum()
+        let places = self.messages.len() * PLACE_BYTES;
+        places + self.messages.iter().map(Arriving::bytes).sum::<usize>()
     }
 }
 
@@ -162,10 +174,15 @@ mod tests {
         Piece { message, length, offset, given_up: false, payload }
     }
 
-    /// Memory for any message.
-    #[expect(clippy::unnecessary_wraps, reason = "as a node answers that has room")]
-    fn room(_bytes: usize, _oldest: bool) -> Option<BytesMut> {
-        Some(BytesMut::new())
+    /// Takes a piece with memory for any message.
+    fn take(inbox: &mut Inbox, piece: Piece<'_>) -> Result<usize, Untaken> {
+        inbox.take(piece, |_, _| true, BytesMut::with_capacity)
+    }
+
+    /// Takes a piece that needs no memory.
+    fn take_for_nothing(inbox: &mut Inbox, piece: Piece<'_>) -> Result<usize, Untaken> {
+        let refuse = |bytes: usize, _: bool| panic!("it needs {bytes} B");
+        inbox.take(piece, refuse, BytesMut::with_capacity)
     }
 
     #[test]
@@ -173,48 +190,57 @@ mod tests {
         let mut inbox = Inbox::default();
         let mut admitted = Vec::new();
         let mut take = |inbox: &mut Inbox, piece| {
-            inbox.take(piece, |bytes, oldest| {
+            let admit = |bytes, oldest| {
                 admitted.push((bytes, oldest));
-                Some(BytesMut::new())
-            })
+                true
+            };
+            inbox.take(piece, admit, BytesMut::with_capacity)
         };
         for next in [piece(1, 3, 0, b"xyz"), piece(0, 6, 4, b"ef"), piece(0, 6, 0, b"abcd")] {
             assert_eq!(take(&mut inbox, next), Ok(0));
         }
         assert_eq!(take(&mut inbox, piece(0, 6, 4, b"ef")), Ok(0));
-        assert_eq!(inbox.bytes(), 9 + 2 * BOOKS_BYTES);
+        assert_eq!(inbox.bytes(), 9 + 2 * (BOOKS_BYTES + PLACE_BYTES));
         assert_eq!(inbox.deliver(), Some(Arrived::Whole("abcdef".into())));
         assert_eq!(take(&mut inbox, piece(0, 6, 4, b"ef")), Ok(0), "delivered");
         assert_eq!(inbox.deliver(), Some(Arrived::Whole("xyz".into())));
         assert_eq!(inbox.deliver(), None);
-        assert_eq!(admitted, [(3 + BOOKS_BYTES, false), (6 + BOOKS_BYTES, true)]);
+        assert_eq!(admitted, [(3 + BOOKS_BYTES + 2 * PLACE_BYTES, false), (6 + BOOKS_BYTES, true)]);
     }
 
     #[test]
     fn contradictions_are_wrong_and_what_memory_lacks_may_come_again() {
         let mut inbox = Inbox::default();
-        assert_eq!(inbox.take(piece(0, 4, 0, b"ab"), |_, _| None), Err(Untaken::NoMemory));
-        assert_eq!(inbox.take(piece(0, 4, 0, b"ab"), room), Ok(0));
-        assert_eq!(inbox.take(piece(0, 9, 2, b"cd"), room), Err(Untaken::Wrong));
-        assert_eq!(inbox.take(piece(0, 4, 3, b"cd"), room), Err(Untaken::Wrong));
-        let far = piece(u64::MAX, 4, 0, b"ab");
-        assert_eq!(inbox.take(far, room), Err(Untaken::NoMemory));
-        assert_eq!(inbox.bytes(), 4 + BOOKS_BYTES);
+        let refused =
+            |inbox: &mut Inbox, piece| inbox.take(piece, |_, _| false, BytesMut::with_capacity);
+        assert_eq!(refused(&mut inbox, piece(0, 4, 0, b"ab")), Err(Untaken::NoMemory));
+        // A far place takes memory for all before it, in whatever state the message is.
+        let far = piece(60_000, 4, 0, b"ab");
+        for piece in [far, Piece { given_up: true, ..far }] {
+            assert_eq!(refused(&mut inbox, piece), Err(Untaken::NoMemory));
+        }
+        assert_eq!((inbox.bytes(), inbox.messages.len()), (0, 0));
+        assert_eq!(take(&mut inbox, piece(0, 4, 0, b"ab")), Ok(0));
+        assert_eq!(take(&mut inbox, piece(0, 9, 2, b"cd")), Err(Untaken::Wrong));
+        assert_eq!(take(&mut inbox, piece(0, 4, 3, b"cd")), Err(Untaken::Wrong));
+        let beyond = piece(u64::MAX, 4, 0, b"ab");
+        assert_eq!(take(&mut inbox, beyond), Err(Untaken::NoMemory));
+        assert_eq!(inbox.bytes(), 4 + BOOKS_BYTES + PLACE_BYTES);
     }
 
     #[test]
     fn a_message_that_is_given_up_frees_its_memory_in_any_order() {
         let end = |message| Piece { given_up: true, ..piece(message, 6, 4, b"e") };
         let mut inbox = Inbox::default();
-        assert_eq!(inbox.take(piece(0, 6, 0, b"abcd"), room), Ok(0));
-        assert_eq!(inbox.take(end(0), |_, _| panic!("it needs none")), Ok(6 + BOOKS_BYTES));
-        assert_eq!(inbox.take(end(0), |_, _| panic!("it needs none")), Ok(0));
+        assert_eq!(take(&mut inbox, piece(0, 6, 0, b"abcd")), Ok(0));
+        assert_eq!(take_for_nothing(&mut inbox, end(0)), Ok(6 + BOOKS_BYTES));
+        assert_eq!(take_for_nothing(&mut inbox, end(0)), Ok(0));
         // The end comes first.
-        assert_eq!(inbox.take(end(1), |_, _| panic!("it needs none")), Ok(0));
+        assert_eq!(take(&mut inbox, end(1)), Ok(0));
         for message in [0, 1] {
             let copy = piece(message, 6, 0, b"abcd");
-            assert_eq!(inbox.take(copy, |_, _| panic!("it needs none")), Ok(0));
-            assert_eq!(inbox.bytes(), 0);
+            assert_eq!(take_for_nothing(&mut inbox, copy), Ok(0));
+            assert_eq!(inbox.bytes(), 2 * PLACE_BYTES);
         }
         let arrived = [(); 2].map(|()| inbox.deliver());
         assert_eq!(arrived, [Some(Arrived::GivenUp), Some(Arrived::GivenUp)]);

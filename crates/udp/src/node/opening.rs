@@ -12,7 +12,7 @@ use super::replies::Replies;
 use super::search::Search;
 use super::stamping::Stamping;
 use super::{Event, Gone, Node, ip_udp_bytes};
-use crate::options::Options;
+use crate::options::{MOST_MESSAGE, Options};
 use crate::security::{Answer, Handshake, Opened, PeerKey, SecurityError, Step, fresh_id};
 use crate::wire::{
     Close, ConnectionId, Frame, Header, Kind, Opening as Datagram, Probe, receiver_in_any_version,
@@ -24,6 +24,8 @@ const FIRST_RETRY: Span = Span::from_ms(20);
 const LAST_RETRY: Span = Span::from_ms(500);
 /// The time after which nothing answers at an address.
 const ANSWER_WITHIN: Span = Span::from_secs(3);
+/// The most datagrams between two looks at silent peers that say that a connection is not known.
+const MOST_UNKNOWNS: u32 = 64;
 /// The longest silence after which a peer is asked whether it is there.
 const PROBE_AFTER: Span = Span::from_secs(1);
 /// The least number of times that a peer is asked before its silence counts.
@@ -81,6 +83,7 @@ impl Node {
             replies: Replies::default(),
             answers: Vec::new(),
             waiting: 0,
+            untaken: 0,
             heard_at: now,
             probed_at: now,
             moving: None,
@@ -152,6 +155,11 @@ impl Node {
         let decoded = Header::decode(datagram)
             .and_then(|(header, content)| Datagram::decode(header, content));
         let Ok(Some(Datagram::Unknown { id, .. })) = decoded else { return };
+        // Each looks at all peers. Those that are not looked at come again.
+        self.unknowns += 1;
+        if self.unknowns > MOST_UNKNOWNS {
+            return;
+        }
         let of = |peer: &&Peer| {
             peer.address == from && peer.link.as_ref().is_some_and(|link| link.session.peer() == id)
         };
@@ -165,12 +173,14 @@ impl Node {
     fn open_peer(&mut self, now: Time, id: PeerId, opened: Opened) {
         let headers = ip_udp_bytes(&self.options);
         let datagram = usize::from(self.options.mtu - headers);
-        let Some(peer) = self.peers.get_mut(id) else { return };
         let Opened { session, key, parameters } = opened;
         let takes = parameters.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        let takes = usize::try_from(takes).unwrap_or(usize::MAX).min(MOST_MESSAGE);
+        self.take_long_back(now, id, takes);
+        let Some(peer) = self.peers.get_mut(id) else { return };
         let began = peer.opening.take().is_some();
         let address = peer.address;
-        peer.takes = usize::try_from(takes).unwrap_or(usize::MAX).min(u32::MAX as usize / 2);
+        peer.takes = takes;
         peer.heard_at = now;
         peer.key = key;
         let search =
@@ -185,6 +195,7 @@ impl Node {
 
     /// Looks at peers that have been silent, and at handshakes.
     pub(super) fn look_at_peers(&mut self, now: Time) {
+        self.unknowns = 0;
         let patience = span(self.options.patience);
         let probe_after = PROBE_AFTER.min(patience / (PROBES + 1));
         let (mut gone, mut spent) = (Vec::new(), Vec::new());

@@ -134,6 +134,8 @@ pub(super) struct Peer {
     pub(super) answers: Vec<Answer>,
     /// Bytes of messages that are not whole, or not taken by the application.
     pub(super) waiting: usize,
+    /// Those of them that are whole.
+    pub(super) untaken: usize,
     /// The time at which the peer was last heard.
     pub(super) heard_at: Time,
     /// The time of the last probe.

@@ -69,10 +69,14 @@ impl Node {
         if wait.is_zero() {
             return Ok(());
         }
+        let Self { socket, is_woken, .. } = self;
         let Some(wake) = wake else {
-            self.socket.wait(Some(wait))?;
+            *is_woken = socket.wait(Some(wait))?;
             return Ok(());
         };
-        wake.sleep(|calls| self.socket.wait_with(calls, Some(wait)).map(|_| ()))
+        wake.sleep(|calls| {
+            *is_woken = socket.wait_with(calls, Some(wait))?;
+            Ok(())
+        })
     }
 }

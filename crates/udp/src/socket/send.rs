@@ -177,8 +177,16 @@ impl SendBatch {
         (self.used, self.next) = (0, (0, 0));
     }
 
+    /// Whether an error of [`leave`](Self::leave) says that sends cannot be cut here. The one that
+    /// failed has stayed.
+    pub(super) fn cannot_be_cut(&self, error: &io::Error, features: Features) -> bool {
+        let front = self.entries.get(self.next.0);
+        front.is_some_and(|entry| is_of_cutting(error, entry, features))
+    }
+
     /// Sends what one system call takes, and returns the number of messages that left. If the call
-    /// fails, the send that failed is taken out. `common` is the class of the socket.
+    /// fails, the send that failed is taken out, unless it [could not be cut](Self::cannot_be_cut).
+    /// `common` is the class of the socket.
     pub(super) fn leave(
         &mut self,
         socket: BorrowedFd<'_>,
@@ -210,7 +218,10 @@ impl SendBatch {
             *next = if at >= entry.bytes { (index + 1, 0) } else { (index, at) };
         }
         let passes = [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted];
-        if sent.as_ref().is_err_and(|error| !passes.contains(&error.kind())) {
+        let stays = |error: &io::Error| {
+            passes.contains(&error.kind()) || is_of_cutting(error, &entries[first], features)
+        };
+        if sent.as_ref().is_err_and(|error| !stays(error)) {
             let Entry { transmit, bytes, .. } = &entries[first];
             *refused = Some((transmit.to, transmit.segment.map_or(*bytes, usize::from)));
             *next = (first + 1, 0);
@@ -222,7 +233,18 @@ impl SendBatch {
     }
 }
 
+/// Whether an error says that the device, or encryption by IP, does not take sends that the kernel cuts: then
+/// the same bytes leave in sends of their own.
+fn is_of_cutting(error: &io::Error, entry: &Entry, features: Features) -> bool {
+    error.raw_os_error() == Some(libc::EIO) && features.segmentation && entry.is_cut()
+}
+
 impl Entry {
+    /// Whether there are several datagrams in the send.
+    fn is_cut(&self) -> bool {
+        self.transmit.segment.is_some_and(|segment| usize::from(segment) < self.bytes)
+    }
+
     /// The bytes of each message of a system call: all of the send, or one datagram of it if the
     /// kernel does not cut sends.
     fn piece(&self, features: Features) -> usize {

@@ -234,7 +234,9 @@ fn messages_without_bytes_that_nobody_takes_have_bounded_memory() {
     let [state] = server.statistics().0[..] else { panic!("one peer") };
     assert!(state.messages < 2_500, "{state:?}");
     assert_eq!(serve(&server, notes.len()).len(), 5_000);
-    notes.into_iter().for_each(|note| note.wait().unwrap());
+    for note in notes {
+        note.wait().unwrap();
+    }
 }
 
 #[test]

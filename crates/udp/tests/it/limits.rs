@@ -34,7 +34,7 @@ fn events(node: &mut Node, time: Duration) -> Vec<Event> {
 #[test]
 fn the_memory_of_messages_that_are_no_messages_is_given_back() {
     let mut narrow = options(Security::Plain);
-    (narrow.memory.message, narrow.memory.incoming_in_all) = (20_000, 21_000);
+    (narrow.memory.message, narrow.memory.incoming_in_all) = (20_000, 41_000);
     let mut server = Node::open(narrow, features()).unwrap();
     for _ in 0..30 {
         let mut forger = Forger::connect(&mut server);

@@ -98,7 +98,8 @@ fn a_stream_starts_over_an_rtt_far_above_its_first_timeout() {
     // The first timeout is 16 ms, the most 1 s. Slow start from ten segments of 1,460 B doubles
     // them every round trip: half of 1 Gb/s x 200 ms, 8,560 segments, takes ten, of 1 Gb/s x 1 s
     // twelve and a half.
-    for (delay, rtt_s, rounds, duration) in [("50ms", 0.2, 12.0, "2500ms"), ("250ms", 1.0, 15.0, "15500ms")]
+    for (delay, rtt_s, rounds, duration) in
+        [("50ms", 0.2, 12.0, "2500ms"), ("250ms", 1.0, 15.0, "15500ms")]
     {
         let text = long_path("1Gbps", delay, duration, "");
         let interval = format!("run.interval={rtt_s}s");
