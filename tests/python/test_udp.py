@@ -169,6 +169,34 @@ def test_keys_of_hosts_are_checked(tmp_path: Path) -> None:
             client.connect(server.address)
 
 
+def test_those_who_wait_for_messages_get_one_each_and_hear_of_the_end() -> None:
+    async def run() -> None:
+        server = udp.AsyncHost("127.0.0.1:0", plaintext=True)
+        first, second, third = (asyncio.create_task(server.accept()) for _ in range(3))
+        await asyncio.sleep(0.05)
+        third.cancel()
+        async with udp.connect(server.address, plaintext=True) as peer:
+            for body in (b"one", b"two"):
+                await asyncio.wait_for(peer.note(body), 20)
+            bodies = [(await asyncio.wait_for(task, 20)).body for task in (first, second)]
+            assert sorted(bodies) == [b"one", b"two"]
+        waits = asyncio.create_task(server.accept())
+        await asyncio.sleep(0.05)
+        server.close()
+        with pytest.raises(IncastError, match="the host is closed"):
+            await asyncio.wait_for(waits, 20)
+        with udp.Host("127.0.0.1:0", plaintext=True) as nobody:
+            client = udp.AsyncHost("127.0.0.1:0", plaintext=True)
+            peer = await client.connect(nobody.address)
+            call = asyncio.create_task(peer.call(b"is anybody there?"))
+            await asyncio.sleep(0.05)
+            client.close()
+            with pytest.raises(IncastError, match="the host is closed"):
+                await asyncio.wait_for(call, 20)
+
+    asyncio.run(run())
+
+
 def test_event_loops_call_serve_and_cancel() -> None:
     async def answer(request: udp.Request) -> bytes | None:
         if request.body == b"fail":

@@ -20,6 +20,13 @@ impl Clock {
         Self { start: Instant::now(), start_ns: system_ns() }
     }
 
+    /// A clock that started so long ago.
+    #[cfg(test)]
+    pub(crate) fn started_before(time: std::time::Duration) -> Self {
+        let ns = u64::try_from(time.as_nanos()).unwrap();
+        Self { start: Instant::now() - time, start_ns: system_ns() - ns }
+    }
+
     /// The time since the start. It never goes back.
     pub(crate) fn now(&self) -> Time {
         let elapsed = self.start.elapsed();

@@ -495,3 +495,45 @@ mod testing {
         Node::open(options, Features::probe().unwrap()).unwrap()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::testing::node;
+    use super::*;
+
+    /// Takes turns until the client's call is answered; returns the events of the client.
+    fn call(client: &mut Node, server: &mut Node, peer: PeerId) -> Vec<Event> {
+        client.call(peer, bytes::Bytes::from_static(b"there?"), None).unwrap();
+        let (mut told, end) = (Vec::new(), Instant::now() + Duration::from_secs(20));
+        while !matches!(told.last(), Some(Event::Replied { .. } | Event::Gone { .. })) {
+            assert!(Instant::now() < end, "{told:?}");
+            client.turn(Some(Instant::now() + Duration::from_millis(1)), None).unwrap();
+            server.turn(None, None).unwrap();
+            while let Some(event) = server.poll_event() {
+                if let Event::Called { call, body, .. } = event {
+                    server.reply(call, body).unwrap();
+                }
+            }
+            told.extend(std::iter::from_fn(|| client.poll_event()));
+        }
+        told
+    }
+
+    #[test]
+    fn a_node_ends_its_connections_after_200_days_and_goes_on() {
+        let (mut client, mut server) = (node(), node());
+        let address = server.address().unwrap();
+        let peer = client.connect(address, None).unwrap();
+        let told = call(&mut client, &mut server, peer);
+        assert!(matches!(told[..], [Event::Opened { .. }, Event::Replied { .. }]), "{told:?}");
+        server.clock = Clock::started_before(Duration::from_secs(200 * 86_400));
+        let told = call(&mut client, &mut server, peer);
+        let [Event::Failed { .. }, Event::Gone { why, .. }] = told[..] else { panic!("{told:?}") };
+        assert_eq!(why, Gone::Closed(address));
+        let now = server.clock.now();
+        assert!(now < Time::ZERO + Span::from_secs(60), "{now:?}");
+        let peer = client.connect(address, None).unwrap();
+        let told = call(&mut client, &mut server, peer);
+        assert!(matches!(told[..], [Event::Opened { .. }, Event::Replied { .. }]), "{told:?}");
+    }
+}

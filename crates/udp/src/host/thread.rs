@@ -448,3 +448,21 @@ impl Run {
         Some(Peer { id, address, driver: self.handle.upgrade()? })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_that_the_node_has_not_looked_at_are_bounded() {
+        let queue = Queue { bytes: AtomicU64::new(0), most: 1_000 };
+        let (long, short) = (Bytes::from(vec![0; 5_000]), Bytes::new());
+        // A message of any length can be posted alone.
+        queue.add(&long).unwrap();
+        let waiting = 5_000 + BOOKS_BYTES as u64;
+        assert_eq!(queue.add(&short), Err(Refused::FullInAll { waiting, most: 1_000 }));
+        queue.remove(&long);
+        let posted = (0..50).take_while(|_| queue.add(&short).is_ok()).count();
+        assert_eq!(posted, 1_000 / BOOKS_BYTES);
+    }
+}

@@ -479,6 +479,31 @@ mod tests {
     }
 
     #[test]
+    fn deadlines_of_calls_that_are_over_take_bounded_memory() {
+        let mut calls = Calls::default();
+        let peer = node().connect("127.0.0.1:1".parse().unwrap(), None).unwrap();
+        let open = |until| Open {
+            kind: Kind::Call,
+            lane: SHORT,
+            priority: Priority::BySize,
+            message: 0,
+            until: Time::ZERO + incast_cc::Span::from_ms(until),
+        };
+        let waits = calls.name(peer);
+        calls.begin(waits, open(60_000));
+        for _ in 0..10_000 {
+            let call = calls.name(peer);
+            calls.begin(call, open(90_000));
+            assert!(calls.end_call(call));
+        }
+        assert!(calls.deadlines.len() < 100, "{}", calls.deadlines.len());
+        let next = Time::ZERO + incast_cc::Span::from_ms(60_000);
+        assert_eq!(calls.next_deadline(), next);
+        assert_eq!(calls.overdue(next), Some(waits));
+        assert_eq!(calls.overdue(next), None);
+    }
+
+    #[test]
     fn a_reply_whose_caller_has_gone_does_not_leave() {
         let mut world = World::new();
         world.cancel();

@@ -15,6 +15,7 @@ mod nodes;
 mod relays;
 
 mod amplification;
+mod bounds;
 mod cable;
 mod classes;
 mod fuzz_handshake;
