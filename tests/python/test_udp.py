@@ -26,6 +26,7 @@ if sys.platform != "linux":
 
 from incast import udp
 from incast.udp import bench
+from servers import serving, starting
 
 Command = Callable[..., Finished]
 
@@ -203,31 +204,6 @@ def _free_port() -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
-
-
-@contextmanager
-def serving(interpreter: list[str], *arguments: str) -> Iterator[tuple[str, list[str]]]:
-    """A server in a process of its own; yields its address, and later the lines that it prints."""
-    code = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from incast.command import main; main()"
-    )
-    command = [interpreter[0], "-c", code, "udp", "serve", "127.0.0.1:0", *arguments]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        found = re.match(r"listening at (\S+); Ctrl-C ends it", first)
-        lines: list[str] = []
-        try:
-            assert found is not None, first or process.communicate(timeout=10)
-            yield found[1], lines
-        finally:
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=30)
-            lines += out.splitlines()
-        assert (process.returncode, err) == (130, "stopped\n")
 
 
 def test_the_command_measures_calls_and_sends_files(
@@ -474,13 +450,9 @@ def test_hosts_that_are_refused_are_told(
         assert address.startswith("127.0.0.1:")
         assert reason.startswith(f"{address} has another secret")
         assert server.rejected() == []
-    code = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from incast.command import main; main()"
-    )
-    serve = ["udp", "serve", "127.0.0.1:0", "--secret", str(secret)]
+    serve = starting(interpreter, "--secret", str(secret))
     with subprocess.Popen(
-        [interpreter[0], "-c", code, *serve],
+        serve,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
