@@ -1,6 +1,7 @@
 """`incast udp`: messages between real hosts, in user space."""
 
 import json
+import signal
 import sys
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ from incast import _core
 from incast._core import IncastError
 from incast.base import extras
 from incast.cli import completing, live, options
-from incast.cli.exits import INTERRUPTED, UNEQUAL
+from incast.cli.exits import INTERRUPTED, TERMINATED, UNEQUAL
 
 app = typer.Typer(
     help="Messages between real hosts over UDP, in user space.",
@@ -100,8 +101,7 @@ def serve(
 
     if into is not None and not into.is_dir():
         raise IncastError(f"{into} is no folder; make it first")
-    receiver = files.Receiver(into)
-    with Host(
+    opened = Host(
         address,
         secret=secret,
         identity=identity,
@@ -116,7 +116,9 @@ def serve(
         max_message_bytes=_bytes(max_message, "--max-message"),
         threads=threads,
         answers_loads=True,
-    ) as host:
+    )
+    signal.signal(signal.SIGTERM, _leave)
+    with opened as host, files.Receiver(into) as receiver:
         options.say_warnings(host.missing_features)
         print(f"listening at {host.address}; Ctrl-C ends it", flush=True)
         refusals = live.Refusals()
@@ -126,6 +128,7 @@ def serve(
                     request = host.accept(0.5)
                     shown.show(host)
                     refusals.show(host)
+                    receiver.forget_gone()
                     if request is None:
                         continue
                     if not request.wants_reply:
@@ -141,6 +144,11 @@ def serve(
             except KeyboardInterrupt:
                 print("stopped", file=sys.stderr)
                 raise typer.Exit(INTERRUPTED) from None
+
+
+def _leave(*_: object) -> None:
+    """The answer of a server to SIGTERM: files that are not whole are removed, as after Ctrl-C."""
+    raise SystemExit(TERMINATED)
 
 
 @app.command()
