@@ -3,7 +3,8 @@
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
@@ -14,6 +15,19 @@ def starting(interpreter: list[str], *arguments: str) -> list[str]:
         "from incast.command import main; main()"
     )
     return [interpreter[0], "-c", code, "udp", "serve", "127.0.0.1:0", *arguments]
+
+
+@contextmanager
+def running(
+    command: list[str], stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE
+) -> Iterator["subprocess.Popen[str]"]:
+    """A program that does not outlive the test, whatever fails."""
+    with subprocess.Popen(command, text=True, stdout=stdout, stderr=stderr) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
 
 
 @contextmanager
@@ -35,3 +49,11 @@ def serving(interpreter: list[str], *arguments: str) -> Iterator[tuple[str, list
             out, err = process.communicate(timeout=30)
             lines += out.splitlines()
         assert (process.returncode, err) == (130, "stopped\n")
+
+
+def until(true: Callable[[], object], within_s: float = 20.0) -> None:
+    """Waits until something is true, and fails if it takes too long."""
+    deadline = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -7,10 +7,8 @@ import os
 import re
 import signal
 import struct
-import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +23,7 @@ if sys.platform != "linux":
 
 from incast import udp
 from incast.udp import files
-from servers import serving, starting
+from servers import running, serving, starting, until
 
 Command = Callable[..., Finished]
 
@@ -82,14 +80,6 @@ def ended(peer: udp.Peer, number: int, content: bytes = CONTENT) -> None:
     peer.call(b"filee" + json.dumps(end).encode())
 
 
-def until(true: Callable[[], object], within_s: float = 20.0) -> None:
-    """Waits for something."""
-    deadline = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def large(folder: Path) -> Path:
     """A file that takes seconds at the rate of a slow sender."""
     path = folder / "large.bin"
@@ -101,7 +91,7 @@ def test_a_killed_sender_leaves_nothing(interpreter: list[str], into: Path, tmp_
     file = large(tmp_path)
     with receiving(into, patience_s=1.0) as address:
         command = [*interpreter, "udp", "send", address, str(file), "--plaintext", *SLOW]
-        with subprocess.Popen(command) as sender:
+        with running(command) as sender:
             until(lambda: [path for path in into.iterdir() if path.stat().st_size])
             (part,) = into.iterdir()
             assert re.fullmatch(r"\.large\.bin\.[0-9a-f]{16}\.part", part.name)
@@ -134,9 +124,7 @@ def test_a_server_that_ends_does_not_hinder_the_next(
     serve = starting(interpreter, "--plaintext", "--into", str(into))
     with (
         udp.Host(plaintext=True) as host,
-        subprocess.Popen(
-            serve, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as server,
+        running(serve) as server,
     ):
         assert server.stdout is not None
         found = re.match(r"listening at (\S+);", server.stdout.readline())
