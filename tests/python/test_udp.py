@@ -26,6 +26,7 @@ if sys.platform != "linux":
 
 from incast import udp
 from incast.udp import bench
+from servers import serving, starting
 
 Command = Callable[..., Finished]
 
@@ -233,31 +234,6 @@ def _free_port() -> int:
         return int(one.getsockname()[1])
 
 
-@contextmanager
-def serving(interpreter: list[str], *arguments: str) -> Iterator[tuple[str, list[str]]]:
-    """A server in a process of its own; yields its address, and later the lines that it prints."""
-    code = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from incast.command import main; main()"
-    )
-    command = [interpreter[0], "-c", code, "udp", "serve", "127.0.0.1:0", *arguments]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        found = re.match(r"listening at (\S+); Ctrl-C ends it", first)
-        lines: list[str] = []
-        try:
-            assert found is not None, first or process.communicate(timeout=10)
-            yield found[1], lines
-        finally:
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=30)
-            lines += out.splitlines()
-        assert (process.returncode, err) == (130, "stopped\n")
-
-
 def test_the_command_measures_calls_and_sends_files(
     interpreter: list[str], command: Command, secret: Path, tmp_path: Path
 ) -> None:
@@ -408,7 +384,6 @@ def test_what_is_recorded_on_the_wire_is_replayed(
         (("call", "127.0.0.1:7000", "--plaintext", "--nic-rate", "0Gbps"), "NIC rate is zero"),
         (("call", "127.0.0.1:7000", "--plaintext", "--line-rate", "0Gbps"), "line rate is zero"),
         (("call", "127.0.0.1:7000", "--plaintext", "--set", "t_low"), "is not KEY=VALUE"),
-        (("call", "127.0.0.1:7000", "--plaintext", "--mtu", "900"), "900 B is too small"),
         (("call", "127.0.0.1:7000", "--secret", "missing"), "cannot read missing"),
         (("serve", "192.0.2.1:7000", "--plaintext"), "cannot bind to 192.0.2.1:7000"),
         (("serve", "127.0.0.1:0", "--plaintext", "--into", "missing"), "missing is no folder"),
@@ -430,6 +405,57 @@ def test_bad_input_gets_one_sentence(
     assert done.err.count("\n") == 1
     assert words in done.err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value", "words"),
+    [
+        ("call", "--mtu", "900", "'--mtu': 900; expected a number from 1280 to 65535"),
+        ("call", "--mtu", "65536", "'--mtu': 65536; expected a number from 1280 to 65535"),
+        ("send", "--mtu", "-1", "'--mtu': -1; expected a number from 1280 to 65535"),
+        ("bench", "--mtu", "9" * 30, f"'--mtu': {'9' * 30}; expected a number from 1280 to 65535"),
+        ("serve", "--mtu", "0", "'--mtu': 0; expected a number from 1280 to 65535"),
+        ("serve", "--threads", "0", "'--threads': 0; expected a number from 1 to 256"),
+        ("serve", "--threads", "-1", "'--threads': -1; expected a number from 1 to 256"),
+        ("serve", "--threads", str(2**64), f"'--threads': {2**64}; expected a number from 1 to"),
+        ("serve", "--max-message", "1e30B", "--max-message 1e30B is too long; messages have 2GB"),
+        ("call", "--size", "5GB", "--size 5GB is too long; messages have 2GB at most"),
+        ("call", "--size", "1e308GB", "--size 1e308GB is too long; messages have 2GB at most"),
+        ("call", "--size", "-1KB", "--size '-1KB' is not a number with a unit, such as 64KB"),
+        ("call", "--reply", "5GB", "--reply 5GB is too long; messages have 2GB at most"),
+        ("call", "--reply", "65MB", "--reply 65MB is longer than --max-message 64MB; give a short"),
+        ("call", "--seed", "-1", f"'--seed': -1; expected a number from 0 to {2**64 - 1}"),
+        ("call", "--seed", str(2**64), f"{2**64}; expected a number from 0 to {2**64 - 1}"),
+        ("call", "--in-flight", "0", "'--in-flight': 0; expected a number from 1 to 1000000"),
+        ("call", "--in-flight", str(10**12), f"{10**12}; expected a number from 1 to 1000000"),
+        ("call", "--in-flight", str(2**64), f"{2**64}; expected a number from 1 to 1000000"),
+        ("call", "--rate", "1e-20/s", "--rate 1e-20/s is below one call in an hour; give 0.0003/s"),
+        ("call", "--rate", "-1/s", "--rate '-1/s' is not a number of calls in a second"),
+        ("call", "--duration", "1e30s", "--duration 1e30s is too long; give 100000000s at most"),
+        ("call", "--warmup", "1e308min", "--warmup 1e308min is too long; give 100000000s at most"),
+        ("bench", "--rounds", "0", "'--rounds': 0; expected a number from 1 to 99"),
+        ("bench", "--rounds", "-1", "'--rounds': -1; expected a number from 1 to 99"),
+        ("bench", "--rounds", str(2**64), f"'--rounds': {2**64}; expected a number from 1 to 99"),
+    ],
+)
+def test_bad_numbers_get_one_sentence(
+    command: Command, name: str, option: str, value: str, words: str
+) -> None:
+    # Nobody listens there, and `serve` could open it: the number comes first.
+    assert words in command("udp", name, "127.0.0.1:7000", "--plaintext", option, value).error
+
+
+def test_the_least_and_the_largest_numbers_are_taken(
+    interpreter: list[str], command: Command
+) -> None:
+    with serving(interpreter, "--plaintext", "--mtu", "65535") as (address, _):
+        for numbers in (
+            ("--mtu", "1280", "--seed", "0", "--rate", "0.0003/s"),
+            ("--mtu", "65535", "--seed", str(2**64 - 1), "--in-flight", "1000000"),
+        ):
+            call = ("udp", "call", address, "--plaintext", "--duration", "100ms", *numbers)
+            done = command(*call, "--size", "64B")
+            assert done.code == 0, done.err
 
 
 def test_a_port_that_is_taken_is_said(command: Command) -> None:
@@ -502,13 +528,9 @@ def test_hosts_that_are_refused_are_told(
         assert address.startswith("127.0.0.1:")
         assert reason.startswith(f"{address} has another secret")
         assert server.rejected() == []
-    code = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from incast.command import main; main()"
-    )
-    serve = ["udp", "serve", "127.0.0.1:0", "--secret", str(secret)]
+    serve = starting(interpreter, "--secret", str(secret))
     with subprocess.Popen(
-        [interpreter[0], "-c", code, *serve],
+        serve,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

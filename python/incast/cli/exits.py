@@ -8,3 +8,5 @@ USAGE = 2
 """Bad input."""
 INTERRUPTED = 130
 """Ctrl-C: 128 + SIGINT."""
+TERMINATED = 143
+"""SIGTERM: 128 + 15."""

@@ -18,7 +18,10 @@ class Shown:
             # Late: only this command needs it.
             from rich.live import Live  # noqa: PLC0415
 
-            self._live = Live(refresh_per_second=4, transient=True)
+            # Lines of stderr go above the table, unless they go to a file.
+            self._live = Live(
+                refresh_per_second=4, transient=True, redirect_stderr=sys.stderr.isatty()
+            )
             self._live.start()
         return self
 

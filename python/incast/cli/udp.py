@@ -1,8 +1,10 @@
 """`incast udp`: messages between real hosts, in user space."""
 
 import json
+import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +14,22 @@ from incast import _core
 from incast._core import IncastError
 from incast.base import extras
 from incast.cli import completing, live, options
-from incast.cli.exits import INTERRUPTED, UNEQUAL
+from incast.cli.exits import INTERRUPTED, TERMINATED, UNEQUAL
+
+# The room for calls is made at once.
+_MOST_IN_FLIGHT = 1_000_000
+
+
+def _from_to(least: int, most: int) -> Callable[[int | None], int | None]:
+    """A check of a whole number, whose sentence has the number and both ends."""
+
+    def check(value: int | None) -> int | None:
+        if value is not None and not least <= value <= most:
+            raise typer.BadParameter(f"{value}; expected a number from {least} to {most}")
+        return value
+
+    return check
+
 
 app = typer.Typer(
     help="Messages between real hosts over UDP, in user space.",
@@ -58,7 +75,15 @@ NicRate = Annotated[
         help="The rate of a real NIC: constants scale with it; RTTs leave out a segment's time.",
     ),
 ]
-Mtu = Annotated[int, typer.Option(metavar="B", help="The largest IP packet of the path.")]
+Mtu = Annotated[
+    int,
+    typer.Option(
+        callback=_from_to(1_280, 65_535),
+        metavar="B",
+        help="The largest IP packet that the path takes for certain; longer ones are tried and "
+        "used by themselves.",
+    ),
+]
 Spin = Annotated[
     bool, typer.Option("--spin", help="Never sleep: shorter delays for a CPU of its own.")
 ]
@@ -90,7 +115,10 @@ def serve(
     spin: Spin = False,
     max_message: MaxMessage = "64MB",
     threads: Annotated[
-        int, typer.Option(min=1, max=256, metavar="N", help="Threads, each with its own socket.")
+        int,
+        typer.Option(
+            callback=_from_to(1, 256), metavar="N", help="Threads, each with its own socket."
+        ),
     ] = 1,
 ) -> None:
     """Answer calls and receive files, until Ctrl-C."""
@@ -100,8 +128,7 @@ def serve(
 
     if into is not None and not into.is_dir():
         raise IncastError(f"{into} is no folder; make it first")
-    receiver = files.Receiver(into)
-    with Host(
+    opened = Host(
         address,
         secret=secret,
         identity=identity,
@@ -116,7 +143,9 @@ def serve(
         max_message_bytes=_bytes(max_message, "--max-message"),
         threads=threads,
         answers_loads=True,
-    ) as host:
+    )
+    signal.signal(signal.SIGTERM, _leave)
+    with opened as host, files.Receiver(into) as receiver:
         options.say_warnings(host.missing_features)
         print(f"listening at {host.address}; Ctrl-C ends it", flush=True)
         refusals = live.Refusals()
@@ -126,6 +155,7 @@ def serve(
                     request = host.accept(0.5)
                     shown.show(host)
                     refusals.show(host)
+                    receiver.forget_gone()
                     if request is None:
                         continue
                     if not request.wants_reply:
@@ -141,6 +171,11 @@ def serve(
             except KeyboardInterrupt:
                 print("stopped", file=sys.stderr)
                 raise typer.Exit(INTERRUPTED) from None
+
+
+def _leave(*_: object) -> None:
+    """The answer of a server to SIGTERM: files that are not whole are removed, as after Ctrl-C."""
+    raise SystemExit(TERMINATED)
 
 
 @app.command()
@@ -160,7 +195,11 @@ def call(
     ] = None,
     in_flight: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Most calls under way: 1, or 1,000 with a rate."),
+        typer.Option(
+            callback=_from_to(1, _MOST_IN_FLIGHT),
+            metavar="N",
+            help="Most calls under way: 1, or 1,000 with a rate.",
+        ),
     ] = None,
     duration: Annotated[
         str, typer.Option(metavar="TIME", help="How long calls are made, such as 10s.")
@@ -168,7 +207,10 @@ def call(
     warmup: Annotated[
         str, typer.Option(metavar="TIME", help="The time at first that does not count.")
     ] = "0s",
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="The seed of arrivals.")] = 1,
+    seed: Annotated[
+        int,
+        typer.Option(callback=_from_to(0, 2**64 - 1), metavar="N", help="The seed of arrivals."),
+    ] = 1,
     secret: Secret = None,
     identity: Identity = None,
     key: Key = None,
@@ -199,6 +241,12 @@ def call(
     duration_s, warmup_s = _seconds(duration, "--duration"), _seconds(warmup, "--warmup")
     if warmup_s >= duration_s:
         raise IncastError(f"--warmup {warmup} leaves nothing of --duration {duration}")
+    size_bytes, reply_bytes = _bytes(size, "--size"), _bytes(reply, "--reply")
+    if reply_bytes > _bytes(max_message, "--max-message"):
+        raise IncastError(
+            f"--reply {reply} is longer than --max-message {max_message}; give a shorter reply, or "
+            "a larger --max-message"
+        )
     if out is not None and out.exists():
         raise IncastError(f"{out} is there already; choose another directory for --out")
     if record is not None:
@@ -212,8 +260,8 @@ def call(
             chosen,
             address,
             key=key,
-            size=_bytes(size, "--size"),
-            reply=_bytes(reply, "--reply"),
+            size=size_bytes,
+            reply=reply_bytes,
             rate=per_second,
             in_flight=most,
             duration_s=duration_s,
@@ -225,7 +273,7 @@ def call(
     if record is not None:
         options.say_warnings(recorded.write(record, found["recording"]))
     options.say_warnings(found["warnings"])
-    summary = measured.summary(found, size=_bytes(size, "--size"), cc=cc)
+    summary = measured.summary(found, size=size_bytes, cc=cc)
     if out is not None:
         measured.write(out, found, summary)
         if extras.have("figures"):
@@ -299,7 +347,7 @@ def send(
 @app.command("bench")
 def bench_(
     address: To,
-    rounds: Annotated[int, typer.Option(min=1, max=99, metavar="N", help="Rounds.")] = 3,
+    rounds: Annotated[int, typer.Option(callback=_from_to(1, 99), metavar="N", help="Rounds.")] = 3,
     duration: Annotated[
         str, typer.Option(metavar="TIME", help="The time of each measurement.")
     ] = "1s",
@@ -415,6 +463,7 @@ def _client(
 
 
 _LEAST_S, _MOST_S = 0.05, 50.0
+_MOST_BYTES, _MOST_TIME_S, _LEAST_PER_S = 2 * 10**9, 1e8, 1 / 3600
 _SIZES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 
@@ -433,11 +482,17 @@ def _number(text: str, units: dict[str, Any], option: str, example: str) -> floa
 
 
 def _bytes(text: str, option: str) -> int:
-    return int(_number(text, _SIZES, option, "64KB"))
+    value = _number(text, _SIZES, option, "64KB")
+    if value > _MOST_BYTES:
+        raise IncastError(f"{option} {text} is too long; messages have 2GB at most")
+    return int(value)
 
 
 def _seconds(text: str, option: str) -> float:
-    return _number(text, _TIMES, option, "10s")
+    value = _number(text, _TIMES, option, "10s")
+    if value > _MOST_TIME_S:
+        raise IncastError(f"{option} {text} is too long; give {_MOST_TIME_S:.0f}s at most")
+    return value
 
 
 def _per_second(text: str) -> float:
@@ -448,4 +503,6 @@ def _per_second(text: str) -> float:
         value = 0.0
     if not 0 < value < float("inf"):
         raise IncastError(f"--rate {text!r} is not a number of calls in a second, such as 2000/s")
+    if value < _LEAST_PER_S:
+        raise IncastError(f"--rate {text} is below one call in an hour; give 0.0003/s or more")
     return value
