@@ -224,3 +224,24 @@ def test_names_as_long_as_a_folder_takes(into: Path) -> None:
         written(peer, number)
         ended(peer, number)
     assert [path.name for path in into.iterdir()] == [name]
+
+
+def test_files_on_their_way_are_bounded_and_names_control_no_terminal(
+    into: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_MOST_TRANSFERS", 2)
+    with receiving(into) as address, udp.Host("127.0.0.1:0", plaintext=True) as host:
+        peer = host.connect(address)
+        numbers = [opened(peer, f"name{number}") for number in range(2)]
+        with pytest.raises(IncastError, match="2 files are on their way"):
+            opened(peer, "another")
+        written(peer, numbers[0])
+        ended(peer, numbers[0])
+        opened(peer, "another")
+
+    class Said:
+        body, wants_reply = "a\x1b[2Jb".encode(), False
+        peer = type("Peer", (), {"address": "here"})
+
+    assert files.said(Said) == "message from here: a [2Jb"  # type: ignore[arg-type]
+    assert files._printable("x\x1by\n") == "x y "

@@ -27,6 +27,7 @@ PART_BYTES = 1 << 20
 _IN_FLIGHT = 8
 _LOOK_S = 0.5
 _NAME_SHOWN = 40
+_MOST_TRANSFERS = 1_000
 # FAT and some network file systems have no hard links.
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
 _WORD = b"file"
@@ -161,6 +162,8 @@ class Receiver:
         target, size = self._folder / name, int(str(head["size"]))
         if target.exists():
             raise _taken(target)
+        if len(self._transfers) >= _MOST_TRANSFERS:
+            raise IncastError(f"{_MOST_TRANSFERS} files are on their way; send it again later")
         # A number that nobody guesses, and a name that no server before has left here.
         number = secrets.randbits(64)
         unfinished = self._folder / f".{name[:_NAME_SHOWN]}.{number:016x}.part"
@@ -192,7 +195,7 @@ class Receiver:
             _give_name(transfer.unfinished, transfer.target)
         finally:
             self._drop((peer.address, number))
-        return f"{transfer.target} ({transfer.size} B)"
+        return f"{_printable(str(transfer.target))} ({transfer.size} B)"
 
     def _transfer(self, peer: Peer, number: int) -> _Transfer:
         found = self._transfers.get((peer.address, number))
@@ -239,6 +242,11 @@ def said(request: Request) -> str:
         text = body.decode()
     except UnicodeDecodeError:
         return f"message from {sender}: {len(body)} B"
-    shown = "".join(one if one.isprintable() else " " for one in text[:_SHOWN])
+    shown = _printable(text[:_SHOWN])
     more = f" ... ({len(body)} B)" if len(text) > _SHOWN else ""
     return f"message from {sender}: {shown}{more}"
+
+
+def _printable(text: str) -> str:
+    """A text without what would control a terminal."""
+    return "".join(one if one.isprintable() else " " for one in text)
