@@ -155,6 +155,8 @@ class _Queue(TypedDict):
     """The kind of its queue management, such as red."""
     discipline: str
     """The kind of its discipline, such as fifo."""
+    protected: bool
+    """Whether PFC keeps it from dropping."""
 
 class _Host(TypedDict):
     name: str

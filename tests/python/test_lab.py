@@ -386,6 +386,34 @@ def test_udp_carries_a_scenario_without_bpf(
 
 
 @pytest.mark.usefixtures("no_bpf")
+@pytest.mark.parametrize("senders", [2, 5])
+def test_one_setting_fills_a_port_and_leaves_its_queue_short(
+    command: Callable[..., Finished], others: Others, senders: int
+) -> None:
+    sets = (
+        "run.duration=1500ms",
+        "run.warmup=500ms",
+        "switch.queue_limit=1MB",
+        f"network.star.hosts.0.count={senders}",
+        "network.star.hosts.1.rate=1Gbps",
+    )
+    given = [option for one in sets for option in ("--set", one)]
+    chosen = ("--on", "udp", "--cc", "timely:auto", "--cc", "cubic")
+    done = command("lab", "tcp-incast", *given, *chosen, "--json")
+    assert done.code == 0, done.err
+    auto, cubic = json.loads(done.out)["rows"]
+    assert (auto["scheme"], cubic["scheme"]) == ("timely:auto", "cubic")
+    # Nobody gets more than the port carries.
+    assert 0 < auto["throughput_mbps"] < 1_000
+    with others.judged("that messages arrived"):
+        assert auto["drops"] == 0
+        assert auto["throughput_mbps"] > 0.9 * cubic["throughput_mbps"]
+        assert auto["rtt_p50_us"] < cubic["rtt_p50_us"] / 10
+        assert auto["rtt_p99_us"] < cubic["rtt_p50_us"] / 5
+        assert auto["jain_index"] > 0.9
+
+
+@pytest.mark.usefixtures("no_bpf")
 def test_a_dumbbell_stands_and_its_trunk_is_the_bottleneck(
     command: Callable[..., Finished], others: Others
 ) -> None:

@@ -156,6 +156,49 @@ def test_a_dumbbell_has_two_switches_and_several_receivers() -> None:
     assert (found.prober_switch, found.receiver.switch) == (0, 1)
 
 
+def test_a_parking_lot_is_a_chain_of_switches_and_a_graph_is_as_listed() -> None:
+    star = STAR[STAR.index("[[network") : STAR.index("[switch]")]
+    ends = 'from = "sender"\nto = "receiver"'
+    lot = """\
+[network.parking-lot]
+switches = 3
+hosts = { name = "host", count = 2, rate = "1Gbps", delay = "1us" }
+link = { rate = "200Mbps", delay = "30us" }
+"""
+    text = STAR.replace(star, lot).replace(ends, 'from = "host0"\nto = "host4"')
+    found = planned(text)
+    assert [host.switch for host in found.hosts] == [0, 0, 1, 1, 2, 2]
+    assert [(one.ends, one.rate_mbps, one.delay_us) for one in found.trunks] == [
+        ((0, 1), 200.0, 30),
+        ((1, 2), 200.0, 30),
+    ]
+    assert (found.flows, found.ways) == ((("host0", "host4"),), ())
+
+    graph = """\
+[network.graph]
+hosts = [{ name = "a" }, { name = "b" }]
+switches = [{ name = "s", count = 2 }]
+links = [
+    { ends = ["a", "s1"], rate = "1Gbps", delay = "1us" },
+    { ends = ["b", "s0"], rate = "500Mbps", delay = "2us" },
+    { ends = ["s0", "s1"], rate = "300Mbps", delay = "3us" },
+]
+"""
+    found = planned(STAR.replace(star, graph).replace(ends, 'from = "a"\nto = "b"'))
+    assert [(host.name, host.switch, host.rate_mbps) for host in found.hosts] == [
+        ("a", 1, 1_000.0),
+        ("b", 0, 500.0),
+    ]
+    (trunk,) = found.trunks
+    assert (sorted(trunk.ends), trunk.rate_mbps, trunk.delay_us) == ([0, 1], 300.0, 3)
+    assert (found.prober_switch, found.receiver.name) == (1, "b")
+
+
+def test_a_queue_that_pfc_protects_drops_on_a_test_bed() -> None:
+    assert plan.read(incast.load("incast")).protected
+    assert not planned().protected
+
+
 def test_requests_are_drawn_at_their_load() -> None:
     client = planned(FETCH).client
     assert client is not None

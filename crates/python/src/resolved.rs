@@ -40,6 +40,7 @@ fn queue<'py>(py: Python<'py>, queue: &ResolvedQueue) -> PyResult<Bound<'py, PyD
     dict.set_item("ecn_threshold_bytes", queue.ecn_threshold.map(Bytes::get))?;
     dict.set_item("management", queue.management)?;
     dict.set_item("discipline", queue.discipline)?;
+    dict.set_item("protected", queue.protected)?;
     Ok(dict)
 }
 

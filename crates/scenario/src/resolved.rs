@@ -59,6 +59,8 @@ pub struct ResolvedQueue {
     pub management: Option<&'static str>,
     /// The kind of the discipline, such as `fifo`.
     pub discipline: &'static str,
+    /// Whether PFC keeps the queue from dropping.
+    pub protected: bool,
 }
 
 impl Scenario {
@@ -120,6 +122,7 @@ impl Scenario {
             ecn_threshold: class.ecn_threshold,
             management: class.aqm.as_ref().map(Aqm::kind),
             discipline: class.discipline.kind(),
+            protected: class.protected,
         }
     }
 

@@ -237,6 +237,8 @@ def _said_of(stands: Any, kernel: Path | None) -> str:  # noqa: ANN401
     said = [stands.plan.bucket, *filter(None, [stands.delays])]
     if stands.plan.mark_bytes is not None and kernel is None:
         said.append("Without incast-kernel no switch marks packets (ECN).")
+    if stands.plan.protected:
+        said.append("PFC is the simulator's alone: a full queue here drops.")
     return " ".join(said)
 
 

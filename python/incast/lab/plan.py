@@ -137,6 +137,8 @@ class BedPlan:
     """The most bytes in the queue of a switch port."""
     mark_bytes: int | None
     """The ECN threshold of that queue."""
+    protected: bool
+    """Whether PFC keeps it from dropping in the scenario: here it drops."""
     burst_bytes: int
     """The least burst of the token bucket of a switch port."""
     burst_time_us: float
@@ -269,6 +271,7 @@ def read(scenario: Scenario) -> BedPlan:
         client=client,
         queue_bytes=queue["limit_bytes"],
         mark_bytes=queue["ecn_threshold_bytes"],
+        protected=queue["protected"],
         burst_bytes=plan["burst_bytes"] or 0,
         burst_time_us=plan["burst_time_us"] or 0.0,
         parameters={
