@@ -240,7 +240,7 @@ def test_files_on_their_way_are_bounded_and_names_control_no_terminal(
         opened(peer, "another")
 
     class Said:
-        body, wants_reply = "a\x1b[2Jb".encode(), False
+        body, wants_reply = b"a\x1b[2Jb", False
         peer = type("Peer", (), {"address": "here"})
 
     assert files.said(Said) == "message from here: a [2Jb"  # type: ignore[arg-type]

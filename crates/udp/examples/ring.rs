@@ -56,6 +56,16 @@ mod linux {
         Ok(())
     }
 
+    /// Submits what is there, and waits until so many are done. A signal ends no wait.
+    fn waits(ring: &mut IoUring, done: usize) -> Result<()> {
+        loop {
+            match ring.submit_and_wait(done) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                submitted => return Ok(submitted.map(|_| ())?),
+            }
+        }
+    }
+
     fn median(mut values: Vec<f64>) -> f64 {
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
@@ -121,7 +131,7 @@ mod linux {
         let receive = opcode::Recv::new(at, data.as_mut_ptr(), length).build();
         push(ring, &send)?;
         push(ring, &receive)?;
-        ring.submit_and_wait(2)?;
+        waits(ring, 2)?;
         ring.completion().for_each(drop);
         Ok(())
     }
@@ -136,19 +146,15 @@ mod linux {
     fn sends(time: Duration, rings: bool) -> Result<(f64, f64)> {
         let [from, to] = pair()?;
         let (count, cut) = CUT;
-        // SAFETY: the kernel reads an integer of the length that is given.
-        let done = unsafe {
-            let length = u32::try_from(size_of::<i32>())?;
-            let value = (&raw const cut).cast();
-            libc::setsockopt(from.as_raw_fd(), libc::SOL_UDP, libc::UDP_SEGMENT, value, length)
-        };
-        if done != 0 {
-            return Err(std::io::Error::last_os_error().into());
-        }
+        set(&from, libc::SOL_UDP, libc::UDP_SEGMENT, cut)?;
+        // What was cut comes together, and buffers are long, as in a node.
+        set(&to, libc::SOL_UDP, libc::UDP_GRO, 1)?;
+        set(&from, libc::SOL_SOCKET, libc::SO_SNDBUF, 4 << 20)?;
+        set(&to, libc::SOL_SOCKET, libc::SO_RCVBUF, 4 << 20)?;
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
-                let mut data = [0; 2_000];
+                let mut data = vec![0; 1 << 16];
                 while !over.load(Relaxed) {
                     to.recv(&mut data).ok();
                 }
@@ -173,6 +179,17 @@ mod linux {
         })
     }
 
+    /// Sets an option of a socket.
+    fn set(socket: &UdpSocket, level: i32, option: i32, value: i32) -> Result<()> {
+        // SAFETY: the kernel reads an integer of the length that is given.
+        let done = unsafe {
+            let length = u32::try_from(size_of::<i32>())?;
+            let value = (&raw const value).cast();
+            libc::setsockopt(socket.as_raw_fd(), level, option, value, length)
+        };
+        if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error().into()) }
+    }
+
     /// Long sends by a ring, several at a time; returns their number.
     fn ring_sends(from: &UdpSocket, data: &[u8], time: Duration) -> Result<u32> {
         let mut ring = IoUring::new(UNDER_WAY)?;
@@ -185,7 +202,7 @@ mod linux {
                 push(&mut ring, &send)?;
             }
             free -= most;
-            ring.submit_and_wait(1)?;
+            waits(&mut ring, 1)?;
             for completion in ring.completion() {
                 if completion.result() < 0 {
                     return Err(std::io::Error::from_raw_os_error(-completion.result()).into());
