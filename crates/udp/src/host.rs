@@ -152,7 +152,7 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// If the address is taken or not of this machine, or a setting cannot work.
     pub fn with_features(
         options: &Options,
         threads: usize,

@@ -82,7 +82,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// The number of one that does not.
+    /// If a flow or a request names a host that there is not; the error has its number.
     pub fn check(&self) -> Result<(), Failed> {
         let flows = self.flows.iter().flat_map(|flow| [flow.from, flow.to]);
         let asked = |one: &Request| {

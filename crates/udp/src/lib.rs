@@ -13,7 +13,7 @@
 //! * [`settings`] reads addresses, algorithms and files of keys as people write them.
 //! * [`host`] has nodes on threads of their own, for applications that block or are asynchronous.
 //!
-//! What the transport of a node was told and said may be kept in a [`recording`], and replayed far
+//! A [`recording`] keeps what the transport of a node was told and what it said, to be replayed far
 //! from any socket ([`Node::record`]).
 //!
 //! The crate is for Linux, and is empty elsewhere. It is the only library crate that may read a

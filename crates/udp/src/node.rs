@@ -86,7 +86,7 @@ const LEAST_MTU: u16 = 1_280;
 /// The most bytes of a message's segment.
 const SEGMENT_BYTES: u64 = 60_000;
 
-/// All peers behind one socket.
+/// A node: a socket with all its peers, driven by one thread.
 pub struct Node {
     options: Options,
     socket: Socket,

@@ -99,11 +99,11 @@ pub const MAX_PARAMETERS: usize = 512;
 /// The way in which the connections of a host are protected, the same at both ends.
 #[derive(Clone, Debug)]
 pub enum Security {
-    /// Not at all: a checksum finds damage. Only for networks on which everybody is trusted.
+    /// No protection: a checksum finds damage. Only for networks on which everybody is trusted.
     Plain,
-    /// By a secret that all hosts have.
+    /// Encryption by a secret that all hosts have.
     Secret(Secret),
-    /// By key pairs.
+    /// Encryption by key pairs.
     Keys {
         /// The key pair of this host.
         identity: Identity,

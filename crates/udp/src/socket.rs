@@ -58,7 +58,7 @@ use sys::Slot;
 /// The timestamps that are read by one system call.
 const STAMPS: usize = 16;
 
-/// How to open a socket.
+/// The settings of a socket.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The address to bind to. An IPv6 socket carries IPv6 alone.

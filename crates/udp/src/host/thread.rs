@@ -228,7 +228,7 @@ const MOST_COMMANDS: usize = 1_024;
 /// The longest sleep.
 const SLEEP: Duration = Duration::from_secs(1);
 
-/// The one who waits for the end of a call or a note.
+/// The caller that waits for the end of a call or a note.
 struct Waits<T> {
     /// The name by which it is cancelled.
     number: u64,

@@ -35,9 +35,9 @@ pub struct Incoming {
 /// The peer's share in a call or a note that ends before it is answered or acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// All of it has left: the peer may get it.
+    /// The message has left whole: the peer may get it.
     Peer,
-    /// Some of it had not left, and never will: the peer's application does not get it.
+    /// A part of the message had not left, and never will: the peer's application does not get it.
     Nobody,
 }
 

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// The least and the greatest length of a message whose memory is kept. The system's allocator keeps
-/// shorter pieces, and maps longer ones anew, page by page: an eighth of a receiver's CPU time went
-/// there with messages of 1 MB.
+/// The least length of a message whose memory is kept. The system's allocator keeps shorter pieces,
+/// and maps longer ones anew, page by page: an eighth of a receiver's CPU time went there with
+/// messages of 1 MB.
 const LEAST: usize = 128 << 10;
+/// The greatest length of a message whose memory is kept.
 const MOST: usize = 4 << 20;
 /// The most messages whose memory is kept.
 const KEPT: usize = 8;

@@ -16,7 +16,7 @@ const MOST_COOKIES: u8 = 16;
 /// The next step after a datagram of the handshake.
 #[derive(Debug)]
 pub enum Step {
-    /// Nothing: the datagram was not of the handshake, or is old.
+    /// No step: the datagram was not of the handshake, or is old.
     Nothing,
     /// [`Handshake::hello`] is to be sent now.
     Send,

@@ -14,7 +14,7 @@ const HELLO_BYTES: usize = HEADER_BYTES + GAP_BYTES + 9 + COOKIE_BYTES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mode {
-    /// Not at all: a checksum finds damage.
+    /// No protection: a checksum finds damage.
     Plain = 0,
     /// By a secret that both ends have.
     Secret = 1,
