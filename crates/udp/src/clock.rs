@@ -24,7 +24,7 @@ impl Clock {
     #[cfg(test)]
     pub(crate) fn started_before(time: std::time::Duration) -> Self {
         let ns = u64::try_from(time.as_nanos()).unwrap();
-        Self { start: Instant::now() - time, start_ns: system_ns() - ns }
+        Self { start: Instant::now().checked_sub(time).unwrap(), start_ns: system_ns() - ns }
     }
 
     /// The time since the start. It never goes back.

@@ -16,9 +16,9 @@ const HELLO_BYTES: usize = HEADER_BYTES + GAP_BYTES + 9 + COOKIE_BYTES;
 pub enum Mode {
     /// No protection: a checksum finds damage.
     Plain = 0,
-    /// By a secret that both ends have.
+    /// Encryption by a secret that both ends have.
     Secret = 1,
-    /// By a key pair at each end.
+    /// Encryption by a key pair at each end.
     Keys = 2,
 }
 
