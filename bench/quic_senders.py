@@ -203,7 +203,7 @@ def table(cases: Sequence[str], runs: Sequence[Run], flows: int) -> str:
         *(["Jain's index"] if several else []),
         "CPUs: others before, %", "stolen, %",
     ]  # fmt: skip
-    lines = [heads, ["---"] * len(heads)]
+    lines = []
     for case in cases:
         of = [one for one in runs if one.case == case and len(one.flows) == flows]
         goodputs = [
@@ -216,13 +216,14 @@ def table(cases: Sequence[str], runs: Sequence[Run], flows: int) -> str:
         lines.append(
             [
                 named(case), ("; " if several else ", ").join(goodputs),
-                spread(rtts), ("; " if several else ", ").join(lost),
+                spread(rtts), "; ".join(lost),
                 *([", ".join(fair)] if several else []),
                 spread([one.others_percent for one in of]),
                 spread([one.stolen_percent for one in of]),
             ]
         )  # fmt: skip
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    rows = [f"| {' | '.join(line)} |" for line in (heads, *lines)]
+    return "\n".join([rows[0], "|---" * len(heads) + "|", *rows[1:]])
 
 
 def check() -> None:
