@@ -48,15 +48,16 @@ use self::arriving::MOST_RECEIVES;
 use self::calls::Calls;
 use self::departures::Departures;
 use self::handing::Handing;
-pub(crate) use self::inbox::{BOOKS_BYTES, PLACE_BYTES};
+pub(crate) use self::inbox::BOOKS_BYTES;
+use self::inbox::PLACE_BYTES;
 use self::lateness::Awaited;
 use self::linger::Linger;
 use self::peers::Peers;
 use self::sending::{BATCH_BYTES, MOST_SENDS};
 use self::shelf::Shelf;
 use crate::clock::Clock;
-use crate::message::{Head, Kind, Priority};
-use crate::options::Options;
+use crate::message::{HEAD_BYTES, Head, Kind, Priority};
+use crate::options::{MOST_MESSAGE, Memory, Options};
 use crate::security::{End, Listener, PeerKey, SecurityError};
 use crate::socket::{Features, MAX_RECEIVE_BYTES, ReceiveBatch, SendBatch, Socket};
 use crate::wire::{Close, DATA_BYTES, HEADER_BYTES};
@@ -152,7 +153,7 @@ impl Node {
         if let Some(&(what, _)) = rates.iter().find(|(_, rate)| rate.is_some_and(Rate::is_zero)) {
             return Err(NodeError::NoRate { what });
         }
-        options.memory.check()?;
+        check(options.memory)?;
         let needs = options.algorithm.needs();
         if let Some(need) = needs.iter().find(|need| need.is_of_switches()) {
             let name = options.algorithm.info().name;
@@ -427,6 +428,19 @@ impl Node {
 /// picoseconds in 64 bits: they end after 213 days.
 const LIFE: Time = Time::from_ps(200 * 86_400 * 1_000_000_000_000);
 
+/// Whether messages can be as long as they may.
+const fn check(memory: Memory) -> Result<(), NodeError> {
+    let Memory { message, incoming_in_all: most, .. } = memory;
+    if message > MOST_MESSAGE {
+        return Err(NodeError::LongMessage { bytes: message });
+    }
+    // With all that counts for a message.
+    if most < 2 * (message + HEAD_BYTES + BOOKS_BYTES + PLACE_BYTES) {
+        return Err(NodeError::Memory { most, message });
+    }
+    Ok(())
+}
+
 /// The endpoint of a node.
 fn endpoint(options: &Options) -> RecordedEndpoint {
     let overhead = overhead(options);
@@ -471,12 +485,7 @@ fn overhead(options: &Options) -> u64 {
 }
 
 /// The head of a message, for a bounded wait.
-fn head(
-    kind: Kind,
-    priority: Priority,
-    call: u64,
-    patience: Option<Duration>,
-) -> [u8; crate::message::HEAD_BYTES] {
+fn head(kind: Kind, priority: Priority, call: u64, patience: Option<Duration>) -> [u8; HEAD_BYTES] {
     // Beyond an hour the peer hears of no bound.
     let us = patience.map_or(0, |time| u32::try_from(time.as_micros().max(1)).unwrap_or(0));
     Head { kind, priority, patience_us: us, call }.encode()

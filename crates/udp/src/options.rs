@@ -6,8 +6,6 @@ use std::time::Duration;
 use incast_cc::timely::Timely;
 use incast_cc::{AnyAlgorithm, Rate};
 
-use crate::message::HEAD_BYTES;
-use crate::node::{BOOKS_BYTES, NodeError, PLACE_BYTES};
 use crate::security::Security;
 use crate::socket::Class;
 
@@ -58,23 +56,6 @@ impl Memory {
             incoming: self.incoming.max(two),
             incoming_in_all: self.incoming_in_all.max(four),
         }
-    }
-
-    /// The bytes that count for the longest message that comes, with all books.
-    const fn longest(&self) -> usize {
-        self.message + HEAD_BYTES + BOOKS_BYTES + PLACE_BYTES
-    }
-
-    /// Whether messages can be as long as they may.
-    pub(crate) const fn check(&self) -> Result<(), NodeError> {
-        let Self { message, incoming_in_all: most, .. } = *self;
-        if message > MOST_MESSAGE {
-            return Err(NodeError::LongMessage { bytes: message });
-        }
-        if most < 2 * self.longest() {
-            return Err(NodeError::Memory { most, message });
-        }
-        Ok(())
     }
 }
 

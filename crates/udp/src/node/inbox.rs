@@ -11,7 +11,7 @@ const MOST_AHEAD: usize = 1 << 16;
 pub(crate) const BOOKS_BYTES: usize = 128;
 /// The memory that counts for the place of a message among those of its lane, whether any of it has
 /// come or not: a message may come long before those that were sent before it.
-pub(crate) const PLACE_BYTES: usize = size_of::<Arriving>();
+pub(super) const PLACE_BYTES: usize = size_of::<Arriving>();
 
 /// The reason why a piece is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
