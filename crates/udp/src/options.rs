@@ -37,9 +37,10 @@ pub struct Memory {
     /// The bytes that may wait to be sent or acknowledged to all peers together.
     pub outgoing_in_all: usize,
     /// The bytes of messages from one peer that are not whole, or that the application has not
-    /// taken. What comes beyond is dropped, and sent again by the peer.
+    /// taken. What comes beyond is dropped, and sent again by the peer; but where the application has
+    /// taken all that was delivered, the oldest short message and the oldest long one are taken in.
     pub incoming: usize,
-    /// The bytes of all incoming messages together.
+    /// The bytes of all incoming messages together, for two of the longest at least.
     pub incoming_in_all: usize,
 }
 

@@ -170,8 +170,7 @@ impl Node {
         marked: bool,
     ) -> Option<()> {
         let peer = self.peers.get(id)?;
-        let lane = |lane: LaneNumber| peer.lanes.get(lane.index());
-        let lacks_stamps = peer.stamping.lack().is_some();
+        let (address, lacks_stamps) = (peer.address, peer.stamping.lack().is_some());
         let clock = |turnaround: Turnaround| match (arrival.time, turnaround.span()) {
             // Times with the wait for a processor in them are better than none at all.
             _ if lacks_stamps => RttClock::Calls,
@@ -180,12 +179,8 @@ impl Node {
         };
         match frame {
             Frame::Data(data) => self.take_data(now, id, data, arrival, marked)?,
-            Frame::Ack { lane: number, sent_ns, completions } => {
-                let Some(lane) = lane(*number) else {
-                    self.break_off(id);
-                    return None;
-                };
-                let connection = lane.sends;
+            Frame::Ack { lane, sent_ns, completions } => {
+                let connection = self.sends(id, *lane)?;
                 for completion in completions.as_slice() {
                     let body = Body::Ack(completion.ack);
                     let report =
@@ -198,28 +193,19 @@ impl Node {
                 }
             }
             Frame::Nack(nack) => {
-                let Some(lane) = lane(nack.lane) else {
-                    self.break_off(id);
-                    return None;
-                };
-                let connection = lane.sends;
+                let connection = self.sends(id, nack.lane)?;
                 let body = Body::Nack(nack.report);
                 let report = Report { marked, clock: clock(nack.turnaround), ..Report::default() };
                 let packet = Packet { connection, sent_ns: nack.sent_ns, body };
                 self.endpoint.handle_packet(now, &packet, report);
             }
-            Frame::Notification { lane: number, sent_ns } => {
-                let Some(lane) = lane(*number) else {
-                    self.break_off(id);
-                    return None;
-                };
-                let body = Body::Notification;
-                let packet = Packet { connection: lane.sends, sent_ns: *sent_ns, body };
+            Frame::Notification { lane, sent_ns } => {
+                let connection = self.sends(id, *lane)?;
+                let packet = Packet { connection, sent_ns: *sent_ns, body: Body::Notification };
                 self.endpoint.handle_packet(now, &packet, Report::default());
             }
             Frame::Probe(_) | Frame::ProbeAnswer(_) => {} // taken before
             Frame::Close(reason) => {
-                let address = peer.address;
                 let why = match reason {
                     Close::Done | Close::Shutdown => Gone::Closed(address),
                     Close::Protocol => Gone::Protocol(address),
@@ -231,6 +217,17 @@ impl Node {
             }
         }
         Some(())
+    }
+
+    /// The connection of the transport that sends on a lane. A peer that names another lane is gone
+    /// then.
+    fn sends(&mut self, id: PeerId, lane: LaneNumber) -> Option<u32> {
+        let lanes = &self.peers.get(id)?.lanes;
+        let connection = lanes.get(lane.index()).map(|lane| lane.sends);
+        if connection.is_none() {
+            self.break_off(id);
+        }
+        connection
     }
 
     /// Takes in a packet of data. Returns whether the peer is still there.
