@@ -312,9 +312,10 @@ impl CongestionControl for D3Control {
         (self.asked, self.asks_from) = (None, ack.now.max(at + self.rtt));
     }
 
-    /// Only silence is answered: what is granted fits the links. After it the flow asks anew.
+    /// Only silence is answered: what is granted fits the links. After it the flow asks anew, unless it
+    /// has quit: then it stays at the base rate until its deadline is over.
     fn on_loss(&mut self, loss: &Loss) {
-        if loss.cause != LossCause::Detected {
+        if loss.cause != LossCause::Detected && !self.has_quit {
             (self.asked, self.granted, self.asks_from) = (None, None, loss.now);
         }
     }

@@ -182,6 +182,8 @@ fn a_deadline_out_of_reach_is_given_up_as_the_parameter_says() {
     assert_eq!(ask(&mut quits, 0), None, "ports have not heard of it");
     assert_eq!(ask(&mut quits, 1_999), None);
     assert!(matches!(pacing(&quits), Pacing::Rate(_)), "and it delivers all the same");
+    quits.on_loss(&Loss::new(us(1_000), us(100), Bytes::new(1_000), LossCause::Timeout));
+    assert!(matches!(pacing(&quits), Pacing::Rate(_)), "silence changes nothing");
     assert_eq!(ask(&mut quits, 2_000).unwrap().desired, Rate::ZERO, "the deadline is over");
 }
 
