@@ -239,13 +239,10 @@ impl Socket {
     pub fn send(&mut self, batch: &mut SendBatch) -> io::Result<usize> {
         let mut count = 0;
         while !batch.is_empty() {
-            match batch.leave(self.inner.as_fd(), self.class, self.features, &mut self.keys) {
+            match batch.leave(self.inner.as_fd(), self.class, &mut self.features, &mut self.keys) {
                 Ok(sent) => count += sent,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if batch.cannot_be_cut(&error, self.features) => {
-                    self.features.segmentation = false;
-                }
                 Err(error) => return Err(error),
             }
         }

@@ -177,33 +177,27 @@ impl SendBatch {
         (self.used, self.next) = (0, (0, 0));
     }
 
-    /// Whether an error of [`leave`](Self::leave) says that sends cannot be cut here. The one that
-    /// failed has stayed.
-    pub(super) fn cannot_be_cut(&self, error: &io::Error, features: Features) -> bool {
-        let front = self.entries.get(self.next.0);
-        front.is_some_and(|entry| is_of_cutting(error, entry, features))
-    }
-
     /// Sends what one system call takes, and returns the number of messages that left. If the call
-    /// fails, the send that failed is taken out, unless it [could not be cut](Self::cannot_be_cut).
-    /// `common` is the class of the socket.
+    /// fails, the send that failed is taken out. Where the kernel cannot cut it for its device, it
+    /// stays, and `features` are without cutting from then on. `common` is the class of the socket.
     pub(super) fn leave(
         &mut self,
         socket: BorrowedFd<'_>,
         common: Class,
-        features: Features,
+        features: &mut Features,
         keys: &mut Keys,
     ) -> io::Result<usize> {
         let Self { entries, controls, data, next, refused, .. } = self;
+        let used = *features;
         let (first, skip) = *next;
         let pieces = entries[first..].iter().enumerate().flat_map(|(index, entry)| {
             let from = if index == 0 { skip } else { 0 };
-            let starts = (from..entry.bytes.max(1)).step_by(entry.piece(features));
+            let starts = (from..entry.bytes.max(1)).step_by(entry.piece(used));
             starts.map(move |at| (entry, at))
         });
         let messages = pieces.zip(controls.iter_mut()).map(|((entry, at), control)| {
-            entry.write_control(control, at, common, features);
-            let end = entry.bytes.min(at + entry.piece(features));
+            entry.write_control(control, at, common, used);
+            let end = entry.bytes.min(at + entry.piece(used));
             let data = &data[entry.start..][at.min(end)..end];
             Outbound { to: &entry.to, data, control }
         });
@@ -214,15 +208,19 @@ impl SendBatch {
             if let (Some(key), 0) = (entry.transmit.stamp, at) {
                 keys.note(key);
             }
-            let at = at + entry.piece(features);
+            let at = at + entry.piece(used);
             *next = if at >= entry.bytes { (index + 1, 0) } else { (index, at) };
         }
         let passes = [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted];
-        let stays = |error: &io::Error| {
-            passes.contains(&error.kind()) || is_of_cutting(error, &entries[first], features)
-        };
-        if sent.as_ref().is_err_and(|error| !stays(error)) {
-            let Entry { transmit, bytes, .. } = &entries[first];
+        if let Err(error) = &sent
+            && !passes.contains(&error.kind())
+        {
+            let entry = &entries[first];
+            if error.raw_os_error() == Some(libc::EIO) && used.segmentation && entry.is_cut() {
+                features.segmentation = false;
+                return Ok(0);
+            }
+            let Entry { transmit, bytes, .. } = entry;
             *refused = Some((transmit.to, transmit.segment.map_or(*bytes, usize::from)));
             *next = (first + 1, 0);
         }
@@ -231,12 +229,6 @@ impl SendBatch {
         }
         sent
     }
-}
-
-/// Whether an error says that the device, or encryption by IP, does not take sends that the kernel cuts: then
-/// the same bytes leave in sends of their own.
-fn is_of_cutting(error: &io::Error, entry: &Entry, features: Features) -> bool {
-    error.raw_os_error() == Some(libc::EIO) && features.segmentation && entry.is_cut()
 }
 
 impl Entry {
@@ -260,7 +252,7 @@ impl Entry {
         control.length = 0;
         if let Some(segment) = segment
             && features.segmentation
-            && usize::from(segment) < self.bytes
+            && self.is_cut()
         {
             control.push(libc::SOL_UDP, libc::UDP_SEGMENT, &segment.to_ne_bytes());
         }
