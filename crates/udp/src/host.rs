@@ -37,7 +37,7 @@ use crate::security::{PeerKey, SecurityError};
 use crate::socket::Features;
 
 pub use self::pending::{Pending, within};
-use self::thread::{Command, Driver, Said};
+use self::thread::{Command, Done, Driver, Said};
 
 /// The reason why a call, a note or a connection has failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -284,18 +284,14 @@ impl Peer {
 
     /// Calls the peer on [terms](Terms): a patience, or a [`Priority`](crate::Priority), or both.
     pub fn call_with(&self, body: impl Into<Bytes>, terms: impl Into<Terms>) -> Pending<Bytes> {
-        let terms = terms.into();
-        let number = self.driver.number();
-        let (done, pending) = Pending::of_sent(Arc::clone(&self.driver), number, true);
-        let (peer, body) = (self.id, body.into());
-        match self.driver.admit(&body) {
-            Ok(()) => {
-                let done = Box::new(done);
-                self.driver.command(Command::Call { peer, number, body, terms, done });
-            }
-            Err(why) => done(Err(why.into())),
-        }
-        pending
+        let (peer, terms) = (self.id, terms.into());
+        self.post(body.into(), true, |number, body, done| Command::Call {
+            peer,
+            number,
+            body,
+            terms,
+            done,
+        })
     }
 
     /// Sends a message that wants no reply; what is returned tells that the peer has it. Dropping
@@ -307,15 +303,27 @@ impl Peer {
     /// Sends a message that wants no reply, on [terms](Terms): a patience, after which it does not
     /// leave any more, or a [`Priority`](crate::Priority), or both.
     pub fn note_with(&self, body: impl Into<Bytes>, terms: impl Into<Terms>) -> Pending<()> {
-        let terms = terms.into();
+        let (peer, terms) = (self.id, terms.into());
+        self.post(body.into(), false, |number, body, done| Command::Note {
+            peer,
+            number,
+            body,
+            terms,
+            done,
+        })
+    }
+
+    /// Posts the command of a call or a note; `cancels` as in [`Pending::of_sent`].
+    fn post<T: Send + 'static>(
+        &self,
+        body: Bytes,
+        cancels: bool,
+        command: impl FnOnce(u64, Bytes, Done<T>) -> Command,
+    ) -> Pending<T> {
         let number = self.driver.number();
-        let (done, pending) = Pending::of_sent(Arc::clone(&self.driver), number, false);
-        let (peer, body) = (self.id, body.into());
+        let (done, pending) = Pending::of_sent(Arc::clone(&self.driver), number, cancels);
         match self.driver.admit(&body) {
-            Ok(()) => {
-                let done = Box::new(done);
-                self.driver.command(Command::Note { peer, number, body, terms, done });
-            }
+            Ok(()) => self.driver.command(command(number, body, Box::new(done))),
             Err(why) => done(Err(why.into())),
         }
         pending
