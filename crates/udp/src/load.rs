@@ -56,15 +56,16 @@ pub fn answer(node: &mut Node, call: Incoming, body: &Bytes) -> Result<(), Refus
         return node.refuse(call, Bytes::from_static(b"this server answers calls of a load alone"));
     };
     let length = reply as usize;
-    // Before memory is taken for the reply.
-    let replied = node.check(call.peer(), length).and_then(|()| {
-        if length <= body.len() {
-            return node.reply(call, body.slice(..length));
-        }
-        let mut longer = body.to_vec();
-        longer.resize(length, 0);
-        node.reply(call, longer.into())
-    });
+    let replied = if length <= body.len() {
+        node.reply(call, body.slice(..length))
+    } else {
+        // Before memory is taken for the reply.
+        node.check(call.peer(), length).and_then(|()| {
+            let mut longer = body.to_vec();
+            longer.resize(length, 0);
+            node.reply(call, longer.into())
+        })
+    };
     replied.or_else(|why| node.refuse(call, why.to_string().into()))
 }
 

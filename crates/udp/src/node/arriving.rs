@@ -66,6 +66,7 @@ impl Node {
         self.read_all_stamps()
     }
 
+    /// Reads the stamps of what has left, whether any are to come or not.
     fn read_all_stamps(&mut self) -> io::Result<()> {
         let Self { socket, endpoint, departures, clock, lateness, handing, .. } = self;
         socket.sent_stamps(|sent| {

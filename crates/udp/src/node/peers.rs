@@ -134,7 +134,7 @@ pub(super) struct Peer {
     pub(super) answers: Vec<Answer>,
     /// Bytes of messages that are not whole, or not taken by the application.
     pub(super) waiting: usize,
-    /// Those of them that are whole.
+    /// Bytes of messages that are whole, and not taken by the application.
     pub(super) untaken: usize,
     /// The time at which the peer was last heard.
     pub(super) heard_at: Time,
