@@ -33,10 +33,7 @@ def running(
 @contextmanager
 def serving(interpreter: list[str], *arguments: str) -> Iterator[tuple[str, list[str]]]:
     """A server in a process of its own; yields its address, and later the lines that it prints."""
-    command = starting(interpreter, *arguments)
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with running(starting(interpreter, *arguments)) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
         found = re.match(r"listening at (\S+); Ctrl-C ends it", first)
