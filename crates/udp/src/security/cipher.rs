@@ -3,6 +3,7 @@
 use ring::aead::{AES_128_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, KeyType, Prk};
 use std::fmt;
+use zeroize::Zeroizing;
 
 /// The packets of one key. QUIC allows AES-GCM 2^23 (RFC 9001, section 6.6); with fewer, a key that
 /// leaks tells less, and a new one costs microseconds.
@@ -78,7 +79,7 @@ impl Key {
 /// place: nobody who takes hold of it later learns earlier keys.
 struct Chain {
     cipher: Cipher,
-    secret: [u8; 32],
+    secret: Zeroizing<[u8; 32]>,
     generation: u64,
 }
 
@@ -86,11 +87,12 @@ impl Chain {
     /// The next key.
     fn step(&mut self) -> Key {
         let algorithm = self.cipher.algorithm();
-        let (mut key, mut iv, mut secret) = ([0; 32], [0; 12], [0; 32]);
+        let (mut key, mut secret) = (Zeroizing::new([0; 32]), Zeroizing::new([0; 32]));
+        let mut iv = [0; 12];
         let key = &mut key[..algorithm.key_len()];
         expand(&self.secret, b"incast udp key", key);
         expand(&self.secret, b"incast udp iv", &mut iv);
-        expand(&self.secret, b"incast udp next", &mut secret);
+        expand(&self.secret, b"incast udp next", &mut *secret);
         self.secret = secret;
         let key = UnboundKey::new(algorithm, key);
         let key = key.unwrap_or_else(|_| unreachable!("the key has the cipher's length"));
@@ -120,7 +122,7 @@ pub(super) struct Sealer {
 }
 
 impl Sealer {
-    pub(super) fn new(cipher: Cipher, secret: [u8; 32]) -> Self {
+    pub(super) fn new(cipher: Cipher, secret: Zeroizing<[u8; 32]>) -> Self {
         let mut chain = Chain { cipher, secret, generation: 0 };
         Self { key: chain.step(), chain }
     }
@@ -158,7 +160,7 @@ pub(super) struct Opener {
 }
 
 impl Opener {
-    pub(super) fn new(cipher: Cipher, secret: [u8; 32]) -> Self {
+    pub(super) fn new(cipher: Cipher, secret: Zeroizing<[u8; 32]>) -> Self {
         let mut chain = Chain { cipher, secret, generation: 0 };
         Self { before: None, key: chain.step(), next: chain.step(), chain }
     }
@@ -226,9 +228,9 @@ mod tests {
                 ],
             ),
         ] {
-            let mut sealer = Sealer::new(cipher, [7; 32]);
+            let mut sealer = Sealer::new(cipher, Zeroizing::new([7; 32]));
             for (number, want) in [0, PACKETS_OF_A_KEY + 1].into_iter().zip(want) {
-                let secret = sealer.chain.secret;
+                let secret = sealer.chain.secret.clone();
                 let mut content = [0; 8];
                 let tag = sealer.seal(number, b"header", &mut content);
                 let got = (u64::from_be_bytes(content), u128::from_be_bytes(tag));

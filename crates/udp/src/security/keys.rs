@@ -9,6 +9,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use zeroize::Zeroizing;
 
 const PRIVATE: &str = "incast-private-key";
 const PUBLIC: &str = "incast-public-key";
@@ -80,7 +81,7 @@ pub enum KeyError {
 /// The key pair of a host (X25519), by which others know it.
 #[derive(Clone)]
 pub struct Identity {
-    private: [u8; 32],
+    private: Zeroizing<[u8; 32]>,
     public: PeerKey,
 }
 
@@ -122,10 +123,10 @@ impl Identity {
         &self.private
     }
 
-    fn of(private: [u8; 32]) -> Self {
+    fn of(private: Zeroizing<[u8; 32]>) -> Self {
         let dh = DefaultResolver.resolve_dh(&DHChoice::Curve25519);
         let mut dh = dh.unwrap_or_else(|| unreachable!("snow is built with Curve25519"));
-        dh.set(&private);
+        dh.set(&*private);
         let mut public = [0; 32];
         public.copy_from_slice(dh.pubkey());
         Self { private, public: PeerKey(public) }
@@ -150,7 +151,7 @@ impl PeerKey {
     ///
     /// If the file cannot be read, or a line is not a public key.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, KeyError> {
-        Ok(lines(path, PUBLIC)?.into_iter().map(Self).collect())
+        Ok(lines(path, PUBLIC)?.into_iter().map(|key| Self(*key)).collect())
     }
 
     /// Writes the key to a new file.
@@ -197,7 +198,7 @@ impl FromStr for PeerKey {
 /// A secret of 32 random bytes that all peers have. A password will not do: who has heard one
 /// handshake could try words at leisure.
 #[derive(Clone)]
-pub struct Secret([u8; 32]);
+pub struct Secret(Zeroizing<[u8; 32]>);
 
 impl Secret {
     /// A new secret.
@@ -239,9 +240,9 @@ impl fmt::Debug for Secret {
     }
 }
 
-fn random() -> Result<[u8; 32], KeyError> {
-    let mut bytes = [0; 32];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| KeyError::Random)?;
+fn random() -> Result<Zeroizing<[u8; 32]>, KeyError> {
+    let mut bytes = Zeroizing::new([0; 32]);
+    SystemRandom::new().fill(&mut *bytes).map_err(|_| KeyError::Random)?;
     Ok(bytes)
 }
 
@@ -260,22 +261,25 @@ fn digits_of(text: &str) -> Option<[u8; 32]> {
 }
 
 /// The only key of a file, which others may not read.
-fn one(path: &Path, kind: &'static str) -> Result<[u8; 32], KeyError> {
-    let keys = lines(path, kind)?;
-    let [key] = keys[..] else {
-        return Err(KeyError::Count { path: path.to_owned(), count: keys.len(), kind });
-    };
-    Ok(key)
+fn one(path: &Path, kind: &'static str) -> Result<Zeroizing<[u8; 32]>, KeyError> {
+    let mut keys = lines(path, kind)?;
+    match (keys.pop(), keys.len()) {
+        (Some(key), 0) => Ok(key),
+        (last, more) => {
+            let count = more + usize::from(last.is_some());
+            Err(KeyError::Count { path: path.to_owned(), count, kind })
+        }
+    }
 }
 
-fn lines(path: &Path, kind: &'static str) -> Result<Vec<[u8; 32]>, KeyError> {
+fn lines(path: &Path, kind: &'static str) -> Result<Vec<Zeroizing<[u8; 32]>>, KeyError> {
     let failed = |source| KeyError::Read { path: path.to_owned(), source };
     let file = File::open(path).map_err(failed)?;
     let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o777;
     if kind != PUBLIC && mode & 0o077 != 0 {
         return Err(KeyError::Exposed { path: path.to_owned(), mode });
     }
-    let mut text = String::new();
+    let mut text = Zeroizing::new(String::new());
     file.take(MOST).read_to_string(&mut text).map_err(failed)?;
     let lines = text.lines().map(str::trim).enumerate();
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -284,7 +288,7 @@ fn lines(path: &Path, kind: &'static str) -> Result<Vec<[u8; 32]>, KeyError> {
             let digits = line.strip_prefix(kind).and_then(|rest| rest.strip_prefix(' '));
             // Public keys are told as digits alone, too.
             let digits = digits.or((kind == PUBLIC).then_some(line));
-            let key = digits.and_then(|digits| digits_of(digits.trim()));
+            let key = digits.and_then(|digits| digits_of(digits.trim())).map(Zeroizing::new);
             key.ok_or_else(|| KeyError::Line { path: path.to_owned(), line: index + 1, kind })
         })
         .collect()
@@ -293,7 +297,8 @@ fn lines(path: &Path, kind: &'static str) -> Result<Vec<[u8; 32]>, KeyError> {
 fn write(path: &Path, kind: &str, key: &[u8; 32], mode: u32) -> Result<(), KeyError> {
     let write = || {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-        writeln!(file, "{kind} {}", PeerKey(*key))?;
+        let line = Zeroizing::new(format!("{kind} {}\n", PeerKey(*key)));
+        file.write_all(line.as_bytes())?;
         file.sync_all()
     };
     write().map_err(|source| KeyError::Write { path: path.to_owned(), source })

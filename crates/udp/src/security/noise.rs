@@ -6,6 +6,7 @@ use super::keys::PeerKey;
 use super::{MAX_PARAMETERS, Security};
 use crate::wire::{ConnectionId, VERSION};
 use snow::{Builder, HandshakeState};
+use zeroize::Zeroizing;
 
 const KEYS: &str = "Noise_IK_25519_ChaChaPoly_BLAKE2s";
 const SECRET: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
@@ -15,6 +16,9 @@ const PROLOGUE_BYTES: usize = 20;
 const MOST_BYTES: usize = 32 + 48 + 16;
 /// The most bytes of a message's content beside the parameters.
 const CONTENT_BYTES: usize = 9;
+
+/// The secrets of the two directions of a connection.
+pub(super) type Secrets = [Zeroizing<[u8; 32]>; 2];
 
 /// The role of an end of a handshake.
 #[derive(Clone, Copy)]
@@ -112,10 +116,13 @@ impl Noise {
 
     /// The secrets of the direction from the end that opened the connection, and of the other one,
     /// once both messages are through: the two that Noise splits off.
-    pub(super) fn secrets(&mut self) -> Option<[[u8; 32]; 2]> {
+    pub(super) fn secrets(&mut self) -> Option<Secrets> {
         match self {
             Self::Plain(_) => None,
-            Self::Sealed(state) => Some(state.dangerously_get_raw_split().into()),
+            Self::Sealed(state) => {
+                let (theirs, ours) = state.dangerously_get_raw_split();
+                Some([theirs, ours].map(Zeroizing::new))
+            }
         }
     }
 }

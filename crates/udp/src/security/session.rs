@@ -3,6 +3,7 @@
 use super::checksum::{CHECKSUM_BYTES, checksum};
 use super::cipher::{Cipher, Opener, Sealer, TAG_BYTES};
 use super::error::SecurityError;
+use super::noise::Secrets;
 use super::window::Window;
 use crate::wire::{ConnectionId, HEADER_BYTES, Header, Kind, WireError};
 
@@ -36,7 +37,7 @@ impl Session {
     pub(super) fn new(
         own: ConnectionId,
         peer: ConnectionId,
-        secrets: Option<(Cipher, [[u8; 32]; 2])>,
+        secrets: Option<(Cipher, Secrets)>,
     ) -> Self {
         let keys = secrets.map(|(cipher, [send, receive])| {
             let (sealer, opener) = (Sealer::new(cipher, send), Opener::new(cipher, receive));
