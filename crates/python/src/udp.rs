@@ -189,6 +189,7 @@ impl UdpHost {
         dict.set_item("datagrams", counters.datagrams)?;
         dict.set_item("unknown", counters.unknown)?;
         dict.set_item("refused", counters.refused)?;
+        dict.set_item("postponed", counters.postponed)?;
         dict.set_item("no_memory", counters.no_memory)?;
         dict.set_item("unsent", counters.unsent)?;
         dict.set_item("data_bytes", counters.data_bytes)?;

@@ -15,6 +15,7 @@ mod departures;
 mod event;
 mod greeting;
 mod group;
+mod half_open;
 mod handing;
 mod inbox;
 mod lateness;

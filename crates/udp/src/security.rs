@@ -26,7 +26,7 @@
 //!
 //! ```text
 //!  Handshake                                Listener
-//!      │ hello: id, first message               │
+//!      │ hello: id                              │
 //!      │ ─────────────────────────────────────► │  an address without a cookie:
 //!      │ ◄───────────────────────────────────── │  nothing is remembered
 //!      │                         retry: cookie  │
@@ -39,6 +39,13 @@
 //!
 //! A hello that has no good cookie is answered with one, which shows that the sender receives at
 //! its address. Until then no answer is longer than its question, and no work is done with keys.
+//! The first message is made for that cookie. So somebody who has recorded a hello can use it from
+//! no other address, and nowhere after ten seconds. Handshakes have a share of a processor's time,
+//! and each source a part of it while time is scarce ([`Answer::Postponed`]).
+//!
+//! Keys and secrets are overwritten where they are freed, but for those inside the libraries of
+//! the handshake and of the ciphers, which do not do so.
+//!
 //! Nothing here does I/O or reads a clock; the caller sends a hello again when no answer comes.
 //! Each message of the handshake carries [`End::parameters`], which mean nothing here.
 //!
@@ -71,6 +78,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod admission;
 mod checksum;
 mod cipher;
 mod cookie;
@@ -82,6 +90,7 @@ mod noise;
 mod session;
 mod window;
 
+pub(crate) use admission::Source;
 pub use cipher::{Cipher, PACKETS_OF_A_KEY};
 pub use error::SecurityError;
 pub use initiator::{Handshake, Step};

@@ -108,8 +108,9 @@ impl Node {
             return;
         };
         *heard_at = now;
-        let (address, has_moved) = (*address, from != *address);
-        if !std::mem::replace(is_heard, true) {
+        let (address, has_moved, is_first) = (*address, from != *address, !*is_heard);
+        if is_first {
+            self.peers.heard(id);
             self.events.push_back(Event::Opened { peer: id, address });
         }
         let arrival = Arrival {

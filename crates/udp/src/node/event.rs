@@ -240,6 +240,8 @@ pub struct Counters {
     pub unknown: u64,
     /// Datagrams that were damaged, forged, or came a second time.
     pub refused: u64,
+    /// Hellos that were left for later, since handshakes had their share of the processor's time.
+    pub postponed: u64,
     /// Packets of messages for which there was no memory.
     pub no_memory: u64,
     /// Sends that the kernel has refused.
@@ -251,10 +253,11 @@ pub struct Counters {
 impl Counters {
     /// Adds the counts of another node.
     pub fn add(&mut self, other: &Self) {
-        let Self { datagrams, unknown, refused, no_memory, unsent, data_bytes } = other;
+        let Self { datagrams, unknown, refused, postponed, no_memory, unsent, data_bytes } = other;
         self.datagrams += datagrams;
         self.unknown += unknown;
         self.refused += refused;
+        self.postponed += postponed;
         self.no_memory += no_memory;
         self.unsent += unsent;
         self.data_bytes += data_bytes;

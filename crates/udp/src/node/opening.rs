@@ -70,13 +70,14 @@ impl Node {
         opening: Option<Box<Greeting>>,
     ) -> PeerId {
         let takes = self.options.memory.message;
+        let is_heard = opening.is_some();
         self.peers.add(|id| Peer {
             id,
             here,
             address,
             opening,
             link: None,
-            is_heard: false,
+            is_heard,
             key: None,
             lanes: [Lane::default(), Lane::default()],
             takes,
@@ -130,11 +131,19 @@ impl Node {
         listener.set_full(is_full);
         // Without random numbers the listener could not answer either.
         let fresh = || fresh_id().unwrap_or(ConnectionId::NONE);
-        match listener.on_datagram(now, from, datagram, fresh) {
+        let begun = self.clock.now();
+        let answer = listener.on_datagram(now, from, datagram, fresh);
+        let ended = self.clock.now();
+        listener.took(ended, from, ended.since(begun));
+        match answer {
             Answer::Nothing => {}
+            Answer::Postponed => self.counters.postponed += 1,
             Answer::Reply(reply) => self.send_opening(from, &reply),
             Answer::Opened { opened, .. } if opened.session.own() == ConnectionId::NONE => {}
             Answer::Opened { opened, welcome } => {
+                if let Some(oldest) = self.peers.in_the_way() {
+                    self.forget(oldest, Gone::Overload(from));
+                }
                 let id = self.add_peer(now, from, opened.session.own(), None);
                 self.open_peer(now, id, *opened);
                 self.send_opening(from, &welcome);
@@ -187,7 +196,6 @@ impl Node {
             self.socket.features().whole_datagrams.then(|| Search::new(datagram, headers, now));
         peer.link = Some(Link { address, session, datagram, search, newest: 0 });
         if began {
-            peer.is_heard = true;
             self.events.push_back(Event::Opened { peer: id, address });
         }
         open_lanes(&mut self.endpoint, &mut self.peers, id, now);

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::answers::Answer;
 use super::greeting::Greeting;
+use super::half_open::HalfOpen;
 use super::inbox::Inbox;
 use super::names::PeerId;
 use super::outbox::Outbox;
@@ -16,7 +17,7 @@ use super::replies::Replies;
 use super::sampling::Sampling;
 use super::search::{Moving, Search};
 use super::stamping::{ANSWERS, Lack, Stamping};
-use crate::security::{PeerKey, Session};
+use crate::security::{PeerKey, Session, Source};
 use crate::wire::{ConnectionId, LaneNumber, MOST_COUNT};
 
 /// The number of lanes each way.
@@ -121,7 +122,7 @@ pub(super) struct Peer {
     pub(super) opening: Option<Box<Greeting>>,
     /// The way to the peer, once the handshake is over.
     pub(super) link: Option<Link>,
-    /// Whether anything came over the link.
+    /// Whether anything came over the link, or this end began the connection.
     pub(super) is_heard: bool,
     /// The public key of the peer, if connections are protected by keys.
     pub(super) key: Option<PeerKey>,
@@ -207,6 +208,7 @@ pub(super) struct Peers {
     vacant: Vec<u32>,
     lives: u32,
     most: usize,
+    half_open: HalfOpen,
     /// The slots by the names that this node has drawn. They are random, so no peer can make names
     /// that collide, and a plain hash is enough.
     by_id: FxHashMap<ConnectionId, u32>,
@@ -216,13 +218,34 @@ pub(super) struct Peers {
 
 impl Peers {
     pub(super) fn new(most: usize) -> Self {
-        let (slots, vacant, by_id, owners) = Default::default();
-        Self { slots, vacant, lives: 0, most, by_id, owners }
+        let (slots, vacant, half_open, by_id, owners) = Default::default();
+        Self { slots, vacant, lives: 0, most, half_open, by_id, owners }
     }
 
-    /// Whether there are as many peers as there may be.
+    /// The number of peers, with those that are half open.
+    fn len(&self) -> usize {
+        self.slots.len() - self.vacant.len()
+    }
+
+    /// Whether there are as many peers as there may be, and none makes room.
     pub(super) fn is_full(&self) -> bool {
-        self.slots.len() - self.vacant.len() >= self.most
+        self.len() >= self.most && self.half_open.len() == 0
+    }
+
+    /// The half-open peer that has to go before another one is added.
+    pub(super) fn in_the_way(&self) -> Option<PeerId> {
+        let no_room = self.len() >= self.most || self.half_open.is_full();
+        self.half_open.oldest_of_most().filter(|_| no_room)
+    }
+
+    /// Takes note that something has come from a peer over its link for the first time.
+    pub(super) fn heard(&mut self, id: PeerId) {
+        let Some(peer) = self.slots.get_mut(id.slot as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        if peer.id == id && !std::mem::replace(&mut peer.is_heard, true) {
+            self.half_open.remove(Source::of(peer.address), id);
+        }
     }
 
     /// Adds the peer that `make` makes of its name.
@@ -233,6 +256,9 @@ impl Peers {
         let id = PeerId { slot, life: self.lives };
         let peer = make(id);
         self.by_id.insert(peer.here, slot);
+        if !peer.is_heard {
+            self.half_open.add(Source::of(peer.address), id);
+        }
         if slot == next {
             self.slots.push(Some(peer));
         } else {
@@ -244,6 +270,9 @@ impl Peers {
     pub(super) fn remove(&mut self, id: PeerId) -> Option<Peer> {
         let peer = self.slots.get_mut(id.slot as usize)?.take_if(|peer| peer.id == id)?;
         self.by_id.remove(&peer.here);
+        if !peer.is_heard {
+            self.half_open.remove(Source::of(peer.address), id);
+        }
         self.vacant.push(id.slot);
         Some(peer)
     }
@@ -279,9 +308,9 @@ impl Peers {
         self.slots.iter_mut().flatten()
     }
 
-    /// The peers whose connections are open.
+    /// The peers whose connections are open, and which this node has heard.
     pub(super) fn open(&self) -> impl Iterator<Item = PeerId> {
-        self.all().filter(|peer| peer.is_open()).map(|peer| peer.id)
+        self.all().filter(|peer| peer.is_open() && peer.is_heard).map(|peer| peer.id)
     }
 
     /// The peer and the lane of a connection of the transport.

@@ -89,14 +89,6 @@ pub enum SecurityError {
         /// The key of the peer.
         key: PeerKey,
     },
-    /// Too many connections were opened in the life of a cookie.
-    #[error("{peer} has to wait, since {count} connections were opened within seconds")]
-    Busy {
-        /// The peer.
-        peer: SocketAddr,
-        /// The number of connections.
-        count: usize,
-    },
     /// This end has as many peers as it takes.
     #[error("{peer} has to wait, since this end has as many peers as it takes")]
     Full {

@@ -2,7 +2,7 @@
 
 use super::error::SecurityError;
 use super::keys::PeerKey;
-use super::noise::{Noise, Role};
+use super::noise::{Noise, Role, Secrets};
 use super::session::Session;
 use super::{Cipher, End, Opened, Security};
 use crate::wire::{
@@ -11,7 +11,7 @@ use crate::wire::{
 use std::net::SocketAddr;
 
 /// The most cookies that one handshake takes up.
-const MOST_COOKIES: u8 = 16;
+const MOST_COOKIES: usize = 16;
 
 /// The next step after a datagram of the handshake.
 #[derive(Debug)]
@@ -24,6 +24,12 @@ pub enum Step {
     Done(Box<Opened>),
 }
 
+/// A first message of the handshake, which is made for one cookie.
+struct Attempt {
+    cookie: [u8; COOKIE_BYTES],
+    noise: Noise,
+}
+
 /// The end of a handshake that opens the connection. It is over when
 /// [`on_datagram`](Self::on_datagram) has returned an error or [`Step::Done`].
 pub struct Handshake {
@@ -31,10 +37,8 @@ pub struct Handshake {
     peer: SocketAddr,
     end: End,
     key: Option<PeerKey>,
-    noise: Noise,
-    message: Vec<u8>,
-    cookie: [u8; COOKIE_BYTES],
-    cookies: u8,
+    /// An attempt for each cookie: the peer may answer any of them.
+    attempts: Vec<Attempt>,
     hello: Vec<u8>,
     /// Whether the peer has refused once.
     refused: bool,
@@ -58,23 +62,12 @@ impl Handshake {
         if matches!(end.security, Security::Keys { .. }) && key.is_none() {
             return Err(SecurityError::NoKey { peer });
         }
-        let content = end.content(None, end.cipher)?;
+        end.content(None, end.cipher)?;
         let key = key.filter(|_| matches!(end.security, Security::Keys { .. }));
-        let mut noise = Noise::new(&end.security, own, Role::Initiator(key.as_ref()))?;
-        let message = noise.write(&content)?;
-        let cookie = [0; COOKIE_BYTES];
-        let (end, hello) = (end.clone(), Vec::new());
-        let (cookies, refused, done) = (0, false, false);
-        let mut this =
-            Self { own, peer, end, key, noise, message, cookie, cookies, hello, refused, done };
-        this.write_hello();
-        Ok(this)
-    }
-
-    fn write_hello(&mut self) {
-        let mode = self.end.security.mode();
-        let (cookie, message) = (self.cookie, &self.message[..]);
-        self.hello = Opening::Hello { from: self.own, mode, cookie, message }.to_vec();
+        // Without a cookie there is nothing to compute: no message would be read.
+        let hello = hello(own, &end.security, [0; COOKIE_BYTES], &[]);
+        let (end, attempts) = (end.clone(), Vec::new());
+        Ok(Self { own, peer, end, key, attempts, hello, refused: false, done: false })
     }
 
     /// The datagram to send: now, and again from time to time until there is an answer.
@@ -102,10 +95,15 @@ impl Handshake {
         let decoded =
             Header::decode(datagram).and_then(|(header, content)| Opening::decode(header, content));
         match decoded {
-            Ok(Some(Opening::Retry { to, cookie })) if to == own => Ok(self.on_retry(cookie)),
+            Ok(Some(Opening::Retry { to, cookie })) if to == own => self.on_retry(cookie),
             Ok(Some(Opening::Welcome { to, message })) if to == own => {
-                match self.noise.read(message) {
-                    Some(content) => self.on_content(&content),
+                let mut newest_first = self.attempts.iter_mut().rev();
+                let read = newest_first.find_map(|attempt| {
+                    let content = attempt.noise.read(message)?;
+                    Some((content, attempt.noise.secrets()))
+                });
+                match read {
+                    Some((content, secrets)) => self.on_content(&content, secrets),
                     None => Ok(Step::Nothing),
                 }
             }
@@ -121,14 +119,19 @@ impl Handshake {
         }
     }
 
-    fn on_retry(&mut self, cookie: [u8; COOKIE_BYTES]) -> Step {
-        if cookie == self.cookie || self.cookies == MOST_COOKIES {
-            return Step::Nothing;
+    /// Makes the first message anew, for a new cookie.
+    fn on_retry(&mut self, cookie: [u8; COOKIE_BYTES]) -> Result<Step, SecurityError> {
+        let is_known = self.attempts.iter().any(|attempt| attempt.cookie == cookie);
+        if is_known || self.attempts.len() == MOST_COOKIES {
+            return Ok(Step::Nothing);
         }
-        self.cookie = cookie;
-        self.cookies += 1;
-        self.write_hello();
-        Step::Send
+        let security = &self.end.security;
+        let role = Role::Initiator(self.key.as_ref());
+        let mut noise = Noise::new(security, self.own, &cookie, role)?;
+        let message = noise.write(&self.end.content(None, self.end.cipher)?)?;
+        self.hello = hello(self.own, security, cookie, &message);
+        self.attempts.push(Attempt { cookie, noise });
+        Ok(Step::Send)
     }
 
     /// Asks once more, since the hello or the answer may have been damaged on its way.
@@ -137,7 +140,11 @@ impl Handshake {
     }
 
     /// Takes what the peer says of itself.
-    fn on_content(&mut self, content: &[u8]) -> Result<Step, SecurityError> {
+    fn on_content(
+        &mut self,
+        content: &[u8],
+        secrets: Option<Secrets>,
+    ) -> Result<Step, SecurityError> {
         let (&id, rest) =
             content.split_first_chunk().ok_or(WireError::Short { field: "the peer's id" })?;
         let (&code, parameters) =
@@ -148,7 +155,7 @@ impl Handshake {
         }
         let value = WireError::Value { field: "the cipher", value: code.into() };
         let cipher = Cipher::of_code(code).ok_or(value)?;
-        let secrets = self.noise.secrets().map(|secrets| (cipher, secrets));
+        let secrets = secrets.map(|secrets| (cipher, secrets));
         let session = Session::new(self.own, peer, secrets);
         self.done = true;
         let opened = Opened { session, key: self.key, parameters: parameters.to_vec() };
@@ -168,6 +175,15 @@ impl Handshake {
             _ => SecurityError::Mode { peer, ours: self.end.security.name() },
         }
     }
+}
+
+fn hello(
+    from: ConnectionId,
+    security: &Security,
+    cookie: [u8; COOKIE_BYTES],
+    message: &[u8],
+) -> Vec<u8> {
+    Opening::Hello { from, mode: security.mode(), cookie, message }.to_vec()
 }
 
 impl std::fmt::Debug for Handshake {

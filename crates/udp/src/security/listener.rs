@@ -1,5 +1,6 @@
 //! The end of handshakes that answers.
 
+use super::admission::Admission;
 use super::cookie::{Cookies, LIFE};
 use super::error::SecurityError;
 use super::noise::{Noise, Role};
@@ -8,12 +9,12 @@ use super::{Cipher, End, Opened, Security};
 use crate::wire::{
     COOKIE_BYTES, ConnectionId, Header, Mode, Opening, Refusal, WireError, hello_of_another_version,
 };
-use incast_cc::Time;
+use incast_cc::{Span, Time};
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 
-/// The most connections that are opened in the life of a cookie.
-const MOST_RECENT: usize = 1 << 16;
+/// The most welcomes that are kept; the oldest ones leave first.
+const MOST_RECENT: usize = 1 << 14;
 
 /// The answer to a datagram that belongs to no connection.
 #[derive(Debug)]
@@ -24,14 +25,17 @@ pub enum Answer {
     Reply(Vec<u8>),
     /// A connection is open, and `welcome` is to be sent. The address has proved itself, so both
     /// ends may send from now on. An earlier connection of the same peer is to stay until
-    /// [`Session::open`] has taken a datagram of this one: the hello may be a copy of an old one,
-    /// whose sender knows no keys.
+    /// [`Session::open`] has taken a datagram of this one: the hello may be a copy that somebody on
+    /// the way has made, who knows no keys.
     Opened {
         /// The connection.
         opened: Box<Opened>,
         /// The datagram to send.
         welcome: Vec<u8>,
     },
+    /// A hello with a good cookie is left unanswered: handshakes have had their share of the
+    /// processor's time. The peer says it again.
+    Postponed,
     /// The datagram is refused.
     Refused {
         /// The reason.
@@ -49,6 +53,7 @@ pub enum Answer {
 pub struct Listener {
     end: End,
     cookies: Cookies,
+    admission: Admission,
     /// Whether no connection is to be opened.
     is_full: bool,
     /// The welcomes of the life of a cookie, so that a hello that comes again opens nothing anew.
@@ -65,15 +70,21 @@ impl Listener {
     /// If the parameters are too long, or the system gives no random numbers.
     pub fn new(end: End) -> Result<Self, SecurityError> {
         end.content(Some(ConnectionId::NONE), end.cipher)?;
-        let cookies = Cookies::new()?;
+        let (cookies, admission) = (Cookies::new()?, Admission::new());
         let (recent, order) = (HashMap::new(), VecDeque::new());
-        Ok(Self { end, cookies, is_full: false, recent, order })
+        Ok(Self { end, cookies, admission, is_full: false, recent, order })
     }
 
     /// Sets whether the peers are as many as there may be: then no connection is opened, and those
     /// who ask for one are told.
     pub const fn set_full(&mut self, is_full: bool) {
         self.is_full = is_full;
+    }
+
+    /// Takes note of the time that the answer to a datagram of `from` took, which ends `now`: it
+    /// counts towards the share that handshakes may take.
+    pub fn took(&mut self, now: Time, from: SocketAddr, time: Span) {
+        self.admission.took(now, from, time);
     }
 
     /// Takes a datagram that belongs to no connection that is open or being opened. `fresh` gives
@@ -140,11 +151,10 @@ impl Listener {
         if self.is_full {
             return Ok(refused(SecurityError::Full { peer: from }, id, Refusal::Full));
         }
-        let count = self.recent.len();
-        if count == MOST_RECENT {
-            return Err(SecurityError::Busy { peer: from, count });
+        if !self.admission.admits(now, from) {
+            return Ok(Answer::Postponed);
         }
-        let mut noise = Noise::new(security, id, Role::Responder)?;
+        let mut noise = Noise::new(security, id, cookie, Role::Responder)?;
         let Some(content) = noise.read(message) else {
             return Ok(match security {
                 Security::Plain => {
@@ -180,10 +190,11 @@ impl Listener {
         Ok(Answer::Opened { opened, welcome })
     }
 
-    /// Forgets the connections whose cookies are no longer good.
+    /// Forgets the connections whose cookies are no longer good, and the oldest where there is no
+    /// room for another one.
     fn forget(&mut self, now: Time) {
         while let Some(&(opened, name)) = self.order.front()
-            && opened + LIFE <= now
+            && (opened + LIFE <= now || self.order.len() >= MOST_RECENT)
         {
             self.order.pop_front();
             self.recent.remove(&name);

@@ -4,14 +4,14 @@ use super::checksum::{CHECKSUM_BYTES, checksum_of_both};
 use super::error::SecurityError;
 use super::keys::PeerKey;
 use super::{MAX_PARAMETERS, Security};
-use crate::wire::{ConnectionId, VERSION};
+use crate::wire::{COOKIE_BYTES, ConnectionId, VERSION};
 use snow::{Builder, HandshakeState};
 use zeroize::Zeroizing;
 
 const KEYS: &str = "Noise_IK_25519_ChaChaPoly_BLAKE2s";
 const SECRET: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 /// The bytes of the words by which both ends go.
-const PROLOGUE_BYTES: usize = 20;
+const PROLOGUE_BYTES: usize = 20 + COOKIE_BYTES;
 /// The bytes of an empty message in the longest pattern: two keys and two tags.
 const MOST_BYTES: usize = 32 + 48 + 16;
 /// The most bytes of a message's content beside the parameters.
@@ -38,17 +38,22 @@ pub(super) enum Noise {
 }
 
 impl Noise {
-    /// An end of the handshake for the connection that its initiator calls `id`.
+    /// An end of the handshake for the connection that its initiator calls `id`, by a cookie of the
+    /// responder.
     pub(super) fn new(
         security: &Security,
         id: ConnectionId,
+        cookie: &[u8; COOKIE_BYTES],
         role: Role<'_>,
     ) -> Result<Self, SecurityError> {
-        // Both ends go by the same words: a handshake of another version or connection fails. The
-        // name of the pattern is a part of it, too.
-        let mut prologue: [u8; PROLOGUE_BYTES] = *b"incast udp .........";
+        // Both ends go by the same words: a handshake of another version, connection or cookie
+        // fails. So a hello that was recorded is of no use from another address, nor when its
+        // cookie is no longer good. The name of the pattern is a part of it, too.
+        let mut prologue = [0; PROLOGUE_BYTES];
+        prologue[..11].copy_from_slice(b"incast udp ");
         prologue[11] = VERSION;
-        prologue[12..].copy_from_slice(&id.0.to_be_bytes());
+        prologue[12..20].copy_from_slice(&id.0.to_be_bytes());
+        prologue[20..].copy_from_slice(cookie);
         let builder = |pattern: &str| {
             let pattern = pattern.parse();
             Builder::new(pattern.unwrap_or_else(|_| unreachable!("snow knows the pattern")))

@@ -6,7 +6,7 @@ use super::bytes::{Reader, Writer, counted};
 /// The version of the format. In the first no message was given up, and notes told no time; until
 /// the second the checksum was a CRC-32, and each ACK told a turnaround; until the third numbers
 /// that count up took 64 bits, and lanes 32.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 /// The bytes of a header.
 pub const HEADER_BYTES: usize = 16;
 

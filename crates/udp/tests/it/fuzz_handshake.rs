@@ -68,6 +68,11 @@ impl Target {
         Self { mode, listener, hello, waiting, welcome, open, sealed, datagrams }
     }
 
+    /// The cookie of the client that waits for its welcome.
+    fn cookie(&self) -> &[u8] {
+        &self.waiting.hello()[HEADER_BYTES + 13..][..40]
+    }
+
     /// Whether the datagram is a sound one, or has a sound checksum.
     fn is_sound(&self, datagram: &[u8], has_checksum: bool) -> bool {
         has_checksum || [&self.hello, &self.welcome, &self.sealed].iter().any(|of| datagram == *of)
@@ -77,7 +82,7 @@ impl Target {
     fn take(&mut self, datagram: &mut [u8], is_sound: bool) {
         let (mut reply, mut took) = (None, false);
         match ask(&mut self.listener, Time::ZERO, client(1), datagram) {
-            Answer::Nothing => {}
+            Answer::Nothing | Answer::Postponed => {}
             Answer::Reply(bytes) => reply = Some(bytes),
             Answer::Refused { error, reply: bytes } => {
                 assert!(!error.to_string().is_empty());
@@ -113,8 +118,8 @@ impl Target {
 }
 
 /// Writes the checksum that the datagram would have without protection, and returns whether it has
-/// one.
-fn write_checksum(datagram: &mut [u8]) -> bool {
+/// one. `cookie` is the one that a welcome answers.
+fn write_checksum(datagram: &mut [u8], cookie: &[u8]) -> bool {
     let Ok((header, _)) = Header::decode(datagram) else { return false };
     let mut sum = XxHash3_64::new();
     let (start, id) = match header.kind {
@@ -130,6 +135,8 @@ fn write_checksum(datagram: &mut [u8]) -> bool {
         sum.write(b"incast udp ");
         sum.write(&[VERSION]);
         sum.write(&datagram[id..id + 8]);
+        let cookie = if header.kind == Kind::Hello { &datagram[start - 40..start] } else { cookie };
+        sum.write(cookie);
     }
     sum.write(&datagram[start..end]);
     datagram[end..].copy_from_slice(&sum.finish().to_be_bytes()[4..]);
@@ -145,7 +152,7 @@ fn damaged_datagrams_open_nothing_and_are_not_taken() {
         let mut datagram = target.datagrams[random.below(target.datagrams.len())].clone();
         damage(random, &mut datagram, &other);
         let is_plain = target.mode == Mode::Plain && random.below(2) == 0;
-        let has_checksum = is_plain && write_checksum(&mut datagram);
+        let has_checksum = is_plain && write_checksum(&mut datagram, target.cookie());
         let is_sound = target.is_sound(&datagram, has_checksum);
         other.clone_from(&datagram);
         // What is left as it was would be taken, and nothing be left to be tried.

@@ -268,7 +268,7 @@ fn ends_of_two_versions_tell_each_other() {
     let Answer::Refused { error, reply: Some(mut reply) } = answer else { panic!("{answer:?}") };
     assert_eq!(
         error.to_string(),
-        "10.0.0.1:7000 speaks version 7, this end version 4; update the older one"
+        "10.0.0.1:7000 speaks version 7, this end version 5; update the older one"
     );
     let step = handshake.on_datagram(&reply);
     assert!(matches!(step, Ok(Step::Send)), "the hello may have been damaged: {step:?}");

@@ -4,6 +4,8 @@
 use incast_cc::{Span, Time};
 use incast_udp::security::{Answer, Handshake, Listener, Session, Step};
 use incast_udp::wire::{COOKIE_BYTES, ConnectionId, HEADER_BYTES, Header, Kind, Mode, Opening};
+use std::net::SocketAddr;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -90,7 +92,7 @@ proptest! {
             now += Span::from_ms(ms);
             let datagram = datagram(&forged, stolen);
             let reply = match ask(&mut listener, now, client(from), &datagram) {
-                Answer::Nothing => None,
+                Answer::Nothing | Answer::Postponed => None,
                 Answer::Reply(reply) => Some(reply),
                 Answer::Refused { reply, .. } => reply,
                 answer @ Answer::Opened { .. } => panic!("{forged:?} got {answer:?}"),
@@ -151,15 +153,85 @@ fn a_hello_that_comes_again_gets_the_same_welcome_while_its_cookie_is_good() {
 fn the_id_of_a_connection_is_authenticated() {
     for mode in MODES {
         let mut listener = Listener::new(server_end(mode)).unwrap();
-        let mut hello = handshake(&client_end(mode)).hello().to_vec();
+        let mut handshake = handshake(&client_end(mode));
+        let mut hello = handshake.hello().to_vec();
         hello[HEADER_BYTES + 4] ^= 1;
-        let Answer::Reply(retry) = ask(&mut listener, Time::ZERO, client(1), &hello) else {
-            panic!("no retry")
-        };
-        hello[HEADER_BYTES + 13..][..40].copy_from_slice(&retry[HEADER_BYTES..]);
+        // The client makes its message for the cookie of another id.
+        let cookie = cookie_for(&mut listener, Time::ZERO, client(1), &hello);
+        let retry = Opening::Retry { to: handshake.own(), cookie }.to_vec();
+        assert!(matches!(handshake.on_datagram(&retry), Ok(Step::Send)));
+        let mut hello = handshake.hello().to_vec();
+        hello[HEADER_BYTES + 4] ^= 1;
         let answer = ask(&mut listener, Time::ZERO, client(1), &hello);
         assert!(matches!(answer, Answer::Refused { .. }), "{answer:?}");
     }
+}
+
+/// The cookie that a hello of an address gets.
+fn cookie_for(
+    listener: &mut Listener,
+    now: Time,
+    from: SocketAddr,
+    hello: &[u8],
+) -> [u8; COOKIE_BYTES] {
+    let answer = ask(listener, now, from, hello);
+    let Answer::Reply(retry) = &answer else { panic!("no retry: {answer:?}") };
+    let (header, content) = Header::decode(retry).unwrap();
+    match Opening::decode(header, content).unwrap() {
+        Some(Opening::Retry { cookie, .. }) => cookie,
+        other => panic!("no retry: {other:?}"),
+    }
+}
+
+/// Somebody on the way has recorded all of a connection's hellos, and knows no key.
+#[test]
+fn a_recorded_hello_opens_nothing_from_elsewhere_nor_later() {
+    for mode in [Mode::Secret, Mode::Keys] {
+        let (handshake, mut listener) = proved(&client_end(mode), &server_end(mode));
+        let recorded = handshake.hello().to_vec();
+        welcomed(&handshake, &mut listener);
+        let later = Time::ZERO + Span::from_secs(11);
+        for (now, from) in [(Time::ZERO, client(2)), (later, client(1)), (later, client(2))] {
+            // As it was recorded, it gets a cookie of now; with that cookie it is refused.
+            let cookie = cookie_for(&mut listener, now, from, &recorded);
+            let mut hello = recorded.clone();
+            hello[HEADER_BYTES + 13..][..COOKIE_BYTES].copy_from_slice(&cookie);
+            let answer = ask(&mut listener, now, from, &hello);
+            assert!(matches!(answer, Answer::Refused { .. }), "{mode:?}, {from}: {answer:?}");
+        }
+    }
+}
+
+/// Nothing of the server's is spent on whoever has not shown a cookie, nor much on a source that
+/// sends one hello after the other: other sources find the server open.
+#[test]
+fn hellos_without_end_have_a_share_of_the_processor() {
+    let (handshake, mut listener) = proved(&client_end(Mode::Keys), &server_end(Mode::Keys));
+    let mut rubbish = handshake.hello().to_vec();
+    *rubbish.last_mut().unwrap() ^= 1;
+    let cost = Span::from_us(100);
+    let (mut now, mut computed, mut postponed) = (Time::ZERO, 0_u64, 0_u64);
+    while now < Time::ZERO + Span::from_secs(5) {
+        now += Span::from_us(2);
+        match ask(&mut listener, now, client(1), &rubbish) {
+            Answer::Refused { .. } => {
+                now += cost;
+                listener.took(now, client(1), cost);
+                computed += 1;
+            }
+            Answer::Postponed => postponed += 1,
+            answer => panic!("{answer:?}"),
+        }
+    }
+    // A quarter of five seconds, and 200 ms that were saved up.
+    assert!(computed <= 14_500, "{computed}");
+    assert!(postponed > computed, "{postponed}");
+    let mut other = crate::connect::handshake(&client_end(Mode::Keys));
+    let cookie = cookie_for(&mut listener, now, client(2), other.hello());
+    let retry = Opening::Retry { to: other.own(), cookie }.to_vec();
+    assert!(matches!(other.on_datagram(&retry), Ok(Step::Send)));
+    let answer = ask(&mut listener, now, client(2), other.hello());
+    assert!(matches!(answer, Answer::Opened { .. }), "{answer:?}");
 }
 
 #[test]

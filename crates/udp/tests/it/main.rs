@@ -7,6 +7,7 @@
 
 mod connect;
 mod damage;
+mod flood;
 mod forger;
 mod frames;
 mod kept;

@@ -219,7 +219,7 @@ fn headers_tell_their_faults() {
     let error = Header::decode(&bytes).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the peer speaks version 5, this end version 4; update the older one"
+        "the peer speaks version 6, this end version 5; update the older one"
     );
     (bytes[0], bytes[1]) = (VERSION, 7);
     assert_eq!(Header::decode(&bytes).unwrap_err().to_string(), "the kind cannot be 7");
