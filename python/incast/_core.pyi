@@ -32,7 +32,6 @@ __all__ = [
     "Sent",
     "Spurious",
     "Table",
-    "UdpBare",
     "UdpCables",
     "UdpHost",
     "UdpNotices",
@@ -1221,19 +1220,11 @@ class UdpHost:
     def counters(self) -> dict[str, int]:
         """Counts of the host's datagrams since it was opened."""
 
-    def bare(self, here: str, there: str, kind: str, spin: bool) -> tuple[int, UdpBare]:
-        """Opens a bare socket at an address, which answers one other address.
+    def bare(self, here: str, there: str, kind: str, spin: bool, most_s: float) -> int:
+        """Opens a bare socket at an address, which answers another one for some seconds at most.
 
-        Returns its port and what begins it. It answers on the first thread of the host for some
-        seconds at most, and the host rests meanwhile.
+        Returns its port. It has a thread of its own, and there is one at a time.
         """
-
-@final
-class UdpBare:
-    """A bare socket that is open, and does not answer yet."""
-
-    def begin(self, most_s: float) -> None:
-        """Has the socket answer for some seconds at most; it does so once."""
 
 @final
 class UdpPeer:

@@ -2,7 +2,6 @@
 
 import errno
 import hashlib
-import json
 import os
 import re
 import signal
@@ -22,7 +21,8 @@ if sys.platform != "linux":
     pytest.skip("UDP sockets need Linux", allow_module_level=True)
 
 from incast import udp
-from incast.udp import files
+from incast.udp.receiving import Bounds, Receiver
+from incast.udp.serving import said
 from servers import running, serving, starting, until
 
 Command = Callable[..., Finished]
@@ -40,20 +40,24 @@ def into(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def receiving(folder: Path, **settings: float) -> Iterator[str]:
+def receiving(
+    folder: Path,
+    bounds: Bounds | None = None,
+    told: list[str] | None = None,
+    **settings: float,
+) -> Iterator[str]:
     """A server on another thread that takes files; yields its address."""
-    over = threading.Event()
+    over, lines = threading.Event(), [] if told is None else told
     with (
         udp.Host("127.0.0.1:0", plaintext=True, **settings) as host,
-        files.Receiver(folder) as receiver,
+        Receiver(folder, bounds, tell=lines.append, warn=lines.append) as receiver,
     ):
 
         def run() -> None:
             while not over.is_set():
                 request = host.accept(0.05)
-                receiver.forget_gone()
                 if request is not None:
-                    receiver.answer(request)
+                    receiver.take(request, request.body)
 
         thread = threading.Thread(target=run)
         thread.start()
@@ -64,20 +68,20 @@ def receiving(folder: Path, **settings: float) -> Iterator[str]:
             thread.join()
 
 
-def opened(peer: udp.Peer, name: str, size: int = len(CONTENT)) -> int:
+def opened(peer: udp.Peer, name: str | bytes, size: int = len(CONTENT)) -> bytes:
     """The number of a transfer that a peer has opened."""
-    return int.from_bytes(peer.call(b"fileo" + json.dumps({"name": name, "size": size}).encode()))
+    raw = name.encode() if isinstance(name, str) else name
+    return peer.call(b"fileo" + struct.pack(">Q", size) + raw)
 
 
-def written(peer: udp.Peer, number: int, content: bytes = CONTENT) -> None:
-    """Writes all of a file."""
-    peer.call(struct.pack(">5sQQ", b"filep", number, 0) + content)
+def written(peer: udp.Peer, number: bytes, content: bytes = CONTENT, offset: int = 0) -> None:
+    """Writes a part of a file: all of it, if nothing else is said."""
+    peer.call(b"filep" + number + struct.pack(">Q", offset) + content)
 
 
-def ended(peer: udp.Peer, number: int, content: bytes = CONTENT) -> None:
+def ended(peer: udp.Peer, number: bytes, content: bytes = CONTENT) -> None:
     """Ends the transfer of a file."""
-    end = {"number": number, "sha256": hashlib.sha256(content).hexdigest()}
-    peer.call(b"filee" + json.dumps(end).encode())
+    peer.call(b"filee" + number + hashlib.sha256(content).digest())
 
 
 def large(folder: Path) -> Path:
@@ -193,11 +197,11 @@ def test_nobody_writes_to_the_transfer_of_another_peer(into: Path) -> None:
         number = opened(owner, "some.bin")
         written(owner, number)
         with pytest.raises(
-            IncastError, match=f"there is no transfer {number}; send the file again"
+            IncastError, match=f"there is no transfer {number.hex()}; send the file again"
         ):
             written(other, number, b"of another")
         with pytest.raises(
-            IncastError, match=f"there is no transfer {number}; send the file again"
+            IncastError, match=f"there is no transfer {number.hex()}; send the file again"
         ):
             ended(other, number)
         ended(owner, number)
@@ -226,22 +230,114 @@ def test_names_as_long_as_a_folder_takes(into: Path) -> None:
     assert [path.name for path in into.iterdir()] == [name]
 
 
-def test_files_on_their_way_are_bounded_and_names_control_no_terminal(
-    into: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "_MOST_TRANSFERS", 2)
-    with receiving(into) as address, udp.Host("127.0.0.1:0", plaintext=True) as host:
-        peer = host.connect(address)
+def test_files_on_their_way_are_bounded(into: Path) -> None:
+    bounds = Bounds(of_peer=2, in_all=3)
+    with (
+        receiving(into, bounds) as address,
+        udp.Host("127.0.0.1:0", plaintext=True) as one,
+        udp.Host("127.0.0.1:0", plaintext=True) as two,
+    ):
+        peer, other = one.connect(address), two.connect(address)
         numbers = [opened(peer, f"name{number}") for number in range(2)]
-        with pytest.raises(IncastError, match="2 files are on their way"):
+        with pytest.raises(IncastError, match="too many files are on their way"):
             opened(peer, "another")
+        opened(other, "of another")
+        with pytest.raises(IncastError, match="too many files are on their way"):
+            opened(other, "of another, again")
         written(peer, numbers[0])
         ended(peer, numbers[0])
         opened(peer, "another")
 
-    class Said:
-        body, wants_reply = b"a\x1b[2Jb", False
-        peer = type("Peer", (), {"address": "here"})
 
-    assert files.said(Said) == "message from here: a [2Jb"  # type: ignore[arg-type]
-    assert files._printable("x\x1by\n") == "x y "
+def test_what_peers_store_is_bounded(into: Path) -> None:
+    bounds = Bounds(file_bytes=300_000, total_bytes=500_000)
+    with receiving(into, bounds) as address, udp.Host(plaintext=True) as host:
+        peer = host.connect(address)
+        with pytest.raises(IncastError, match="300001 B are more than the 300000 B that this"):
+            opened(peer, "too long", 300_001)
+        long = opened(peer, "long", 300_000)
+        with pytest.raises(IncastError, match=r"there is no room for 200001 B: all files have"):
+            opened(peer, "promised", 200_001)
+        # Empty files take a place each.
+        for empty in range(200_000 // 65_536):
+            ended(peer, opened(peer, f"empty {empty}", 0), b"")
+        with pytest.raises(IncastError, match="there is no room for 0 B"):
+            opened(peer, "one more", 0)
+        with pytest.raises(IncastError, match="a part ends at 300001 B of 300000 B"):
+            written(peer, long, bytes(300_001))
+        assert sum(path.stat().st_size for path in into.iterdir()) == 0
+        peer.close()
+        # What was promised by somebody who is gone is free again.
+        again = host.connect(address)
+        until(lambda: len(list(into.iterdir())) == 200_000 // 65_536)
+        opened(again, "long", 300_000)
+
+
+def test_the_disk_itself_is_a_bound(into: Path) -> None:
+    everything = Bounds(file_bytes=2**62, total_bytes=2**63)
+    with receiving(into, everything) as address, udp.Host(plaintext=True) as host:
+        with pytest.raises(IncastError, match=f"there is no room for {2**61} B on the disk there"):
+            opened(host.connect(address), "huge", 2**61)
+        assert not list(into.iterdir())
+
+
+def test_parts_come_in_order_and_leave_no_holes(into: Path) -> None:
+    with receiving(into) as address, udp.Host(plaintext=True) as host:
+        peer = host.connect(address)
+        number = opened(peer, "sparse", 2**33)
+        with pytest.raises(IncastError, match=f"a part begins at {2**33 - 1} B and not at 0 B"):
+            written(peer, number, b"x", 2**33 - 1)
+        written(peer, number, b"abc")
+        with pytest.raises(IncastError, match="a part begins at 0 B and not at 3 B"):
+            written(peer, number, b"abc")
+        with pytest.raises(IncastError, match=f"3 B of {2**33} B of sparse have come"):
+            ended(peer, number, b"abc")
+        assert not list(into.iterdir())
+
+
+def test_a_file_that_nobody_goes_on_with_is_dropped(into: Path) -> None:
+    with receiving(into, Bounds(idle_s=0.2)) as address, udp.Host(plaintext=True) as host:
+        peer = host.connect(address)
+        number = opened(peer, "left behind", 10)
+        until(lambda: not list(into.iterdir()))
+        with pytest.raises(IncastError, match="there is no transfer"):
+            written(peer, number, b"0123456789")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [b"", b".", b"..", b".hidden", b"a/b", b"/etc/passwd", b"a\nb", b"a\x1b[2Jb", b"\xed\xa0\x80",
+     b"\xff", b"a\x00b", b"x" * 256, "\u202egnp.exe".encode(), "\u2028".encode()],
+)  # fmt: skip
+def test_names_that_are_none_are_refused(into: Path, name: bytes) -> None:
+    with receiving(into) as address, udp.Host(plaintext=True) as host:
+        peer = host.connect(address)
+        for _ in range(2):
+            with pytest.raises(IncastError, match="is no name of a file here: 1 to 255 B of"):
+                opened(peer, name)
+        assert peer.statistics() is not None
+        assert not list(into.iterdir())
+
+
+def test_a_peer_hears_nothing_of_the_folders_of_a_server(into: Path) -> None:
+    told: list[str] = []
+    with receiving(into, told=told) as address, udp.Host(plaintext=True) as host:
+        peer = host.connect(address)
+        number = opened(peer, "some.bin")
+        (part,) = into.iterdir()
+        part.unlink()
+        part.mkdir()
+        with pytest.raises(IncastError, match="cannot be stored there: Is a directory") as refused:
+            written(peer, number)
+        assert str(into) not in str(refused.value)
+        assert f"{part}: Is a directory" in told
+        part.rmdir()
+
+
+def test_messages_in_a_line_control_no_terminal() -> None:
+    assert said("here", b"a\x1b[2Jb") == "message from here: a [2Jb"
+    assert said("here", "é".encode() * 300) == f"message from here: {'é' * 200} ... (600 B)"
+    assert said("here", bytes([255, 254, 0, 1] * 9)) == "message from here: 36 B"
+    # The cut is in the middle of a character.
+    text = ("aé" * 500)[: 3 * 267].encode()
+    assert said("here", text).startswith("message from here: aéaé")

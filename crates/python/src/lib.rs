@@ -46,8 +46,8 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::udp::{
-        UdpBare, UdpCables, UdpHost, UdpNotices, UdpOptions, UdpPeer, UdpPending, UdpRequest,
-        udp_bare, udp_lab, udp_load, udp_make_key, udp_public_key, udp_replay,
+        UdpCables, UdpHost, UdpNotices, UdpOptions, UdpPeer, UdpPending, UdpRequest, udp_bare,
+        udp_lab, udp_load, udp_make_key, udp_public_key, udp_replay,
     };
     #[pymodule_export]
     use super::workloads::{Workload, workloads};

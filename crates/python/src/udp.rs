@@ -7,11 +7,10 @@ mod replay;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use incast_cc::Rate;
-use incast_udp::bare::Echo;
 use incast_udp::security::{Identity, PeerKey, Secret};
 use incast_udp::settings::{self, SettingError};
 use incast_udp::{Failure, Host, Options, Peer, Priority, Request, Statistics, Terms, Waiting};
@@ -153,7 +152,7 @@ impl UdpHost {
     fn accept(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<UdpRequest>> {
         let timeout = seconds(timeout_s, "the time")?;
         let request = py.detach(|| self.host.accept(timeout)).map_err(raise)?;
-        Ok(request.map(|request| UdpRequest { request: Some(request) }))
+        Ok(request.map(UdpRequest::new))
     }
 
     /// The next request, which is still to come; for an event loop, which polls it.
@@ -161,13 +160,14 @@ impl UdpHost {
         UdpPending::accepting(Arc::clone(&self.host))
     }
 
-    /// Opens a bare socket at an address, which answers one other address.
+    /// Opens a bare socket at an address, which answers one other address for some seconds at most.
     ///
-    /// Returns its port and what begins it. It answers on the first thread of the host for some
-    /// seconds at most, and the host rests meanwhile.
-    fn bare(&self, here: &str, there: &str, kind: &str, spin: bool) -> PyResult<(u16, UdpBare)> {
+    /// Returns its port. It has a thread of its own, and there is one at a time.
+    fn bare(&self, here: &str, there: &str, kind: &str, spin: bool, most_s: f64) -> PyResult<u16> {
+        let most = seconds(most_s, "the time")?;
         let (port, echo) = load::echo(&self.host, here, there, kind, spin)?;
-        Ok((port, UdpBare { host: Arc::clone(&self.host), echo: Mutex::new(Some(echo)) }))
+        self.host.answer_bare(echo, most).map_err(raise)?;
+        Ok(port)
     }
 
     /// The state of each peer whose connection is open.
@@ -194,26 +194,6 @@ impl UdpHost {
         dict.set_item("unsent", counters.unsent)?;
         dict.set_item("data_bytes", counters.data_bytes)?;
         Ok(dict.into())
-    }
-}
-
-/// A bare socket that is open, and does not answer yet.
-#[pyclass(frozen, module = "incast._core")]
-pub(crate) struct UdpBare {
-    host: Arc<Host>,
-    echo: Mutex<Option<Echo>>,
-}
-
-#[pymethods]
-impl UdpBare {
-    /// Has the socket answer for some seconds at most; it does so once.
-    fn begin(&self, most_s: f64) -> PyResult<()> {
-        let most = seconds(most_s, "the time")?;
-        let echo = self.echo.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(echo) = echo {
-            self.host.answer_bare(echo, most);
-        }
-        Ok(())
     }
 }
 
@@ -276,7 +256,15 @@ fn priority_of(name: &str) -> PyResult<Priority> {
 /// A message of a peer.
 #[pyclass(module = "incast._core")]
 pub(crate) struct UdpRequest {
+    /// The message, until it is answered.
     request: Option<Request>,
+    peer: Peer,
+}
+
+impl UdpRequest {
+    fn new(request: Request) -> Self {
+        Self { peer: request.peer().clone(), request: Some(request) }
+    }
 }
 
 #[pymethods]
@@ -289,8 +277,8 @@ impl UdpRequest {
 
     /// The sender.
     #[getter]
-    fn peer(&self) -> PyResult<UdpPeer> {
-        Ok(UdpPeer { peer: self.there()?.peer().clone() })
+    fn peer(&self) -> UdpPeer {
+        UdpPeer { peer: self.peer.clone() }
     }
 
     /// Whether the message is a call, which wants a reply.

@@ -22,9 +22,9 @@ use std::future::Future as _;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -32,7 +32,7 @@ use crate::bare::Echo;
 use crate::load::Ends;
 use crate::message::Terms;
 use crate::node::{Counters, Gone, Incoming, NodeError, PeerId, Refused, Statistics};
-use crate::options::Options;
+use crate::options::{Options, Waiting};
 use crate::security::{PeerKey, SecurityError};
 use crate::socket::Features;
 
@@ -91,6 +91,15 @@ pub struct Host {
     features: Features,
     accepted: async_channel::Receiver<Said>,
     rejected: Rejections,
+    waiting: Waiting,
+    bare: Arc<BareSocket>,
+}
+
+/// The bare socket of a host, of which one answers at a time.
+#[derive(Default)]
+struct BareSocket {
+    answers: AtomicBool,
+    stop: AtomicBool,
 }
 
 /// The hosts that were refused, with the reasons: the last of those that nobody has asked for.
@@ -98,8 +107,6 @@ type Rejections = Arc<Mutex<VecDeque<(SocketAddr, SecurityError)>>>;
 
 /// The most hosts of [`Rejections`].
 const MOST_REJECTED: usize = 64;
-/// The most time for which a bare socket waits until messages before it have arrived.
-const TOLD: Duration = Duration::from_secs(1);
 
 /// A peer of a host.
 #[derive(Clone, Debug)]
@@ -176,8 +183,9 @@ impl Host {
             options.address = address;
             drivers.push(driver);
         }
-        let next = AtomicUsize::new(0);
-        Ok(Self { drivers, next, address, features, accepted, rejected })
+        let (next, bare) = (AtomicUsize::new(0), Arc::default());
+        let waiting = options.waiting;
+        Ok(Self { drivers, next, address, features, accepted, rejected, waiting, bare })
     }
 
     /// The address of the host, with its port.
@@ -233,21 +241,39 @@ impl Host {
         self.rejected.lock().unwrap_or_else(PoisonError::into_inner).drain(..).rev().collect()
     }
 
-    /// Has a bare socket answer on the first thread of the host, whose node rests until then: for
-    /// measurements in turn with messages, at the same place. It ends when the other end says so, or
-    /// after `most`.
-    pub fn answer_bare(&self, echo: Echo, most: Duration) {
-        self.drivers[0].handle.command(Command::Ask(Box::new(move |node| {
-            // What was said before arrives first, such as the socket's port: it may wait for its
-            // send time. An error of the node shows at its next turn.
-            let told = Ends::within(TOLD);
-            while node.outgoing_bytes() > 0 && !told.is_over() {
-                drop(node.turn(Some(Instant::now() + Duration::from_millis(1)), None));
+    /// Has a bare socket answer on a thread of its own, for measurements in turn with messages. It
+    /// ends when the other end says so, or after `most`. The host goes on; nodes that spin sleep
+    /// meanwhile, since the socket may have to share a processor with them.
+    ///
+    /// # Errors
+    ///
+    /// If another one answers, or the system has no thread left.
+    pub fn answer_bare(&self, echo: Echo, most: Duration) -> io::Result<()> {
+        let bare = Arc::clone(&self.bare);
+        if bare.answers.swap(true, Ordering::SeqCst) {
+            let why = "another bench is under way; try again in some seconds";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
+        }
+        let nodes: Vec<_> =
+            self.drivers.iter().map(|driver| Arc::downgrade(&driver.handle)).collect();
+        let have_nodes_wait = move |waiting| {
+            for node in nodes.iter().filter_map(Weak::upgrade) {
+                node.command(Command::Ask(Box::new(move |node| node.set_waiting(waiting))));
             }
+        };
+        let as_set = self.waiting;
+        let answer = move || {
+            have_nodes_wait(Waiting::Sleep { spin: Duration::ZERO });
             let ends = Ends::within(most);
             // An error of the bare socket ends it: those who ask it get no answer.
-            drop(echo.run(|| !ends.is_over()));
-        })));
+            drop(echo.run(|| !ends.is_over() && !bare.stop.load(Ordering::Relaxed)));
+            have_nodes_wait(as_set);
+            bare.answers.store(false, Ordering::SeqCst);
+        };
+        let thread = std::thread::Builder::new().name("incast-udp-bare".to_owned());
+        thread.spawn(answer).map(drop).inspect_err(|_| {
+            self.bare.answers.store(false, Ordering::SeqCst);
+        })
     }
 
     /// The state of all peers, and the counts of all nodes together.
@@ -259,6 +285,12 @@ impl Host {
             all.1.add(&counters);
         }
         all
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.bare.stop.store(true, Ordering::SeqCst);
     }
 }
 

@@ -58,7 +58,7 @@ use self::sending::{BATCH_BYTES, MOST_SENDS};
 use self::shelf::Shelf;
 use crate::clock::Clock;
 use crate::message::{HEAD_BYTES, Head, Kind, Priority};
-use crate::options::{MOST_MESSAGE, Memory, Options};
+use crate::options::{MOST_MESSAGE, Memory, Options, Waiting};
 use crate::security::{End, Listener, PeerKey, SecurityError};
 use crate::socket::{Features, MAX_RECEIVE_BYTES, ReceiveBatch, SendBatch, Socket};
 use crate::wire::{Close, DATA_BYTES, HEADER_BYTES};
@@ -227,6 +227,11 @@ impl Node {
         self.socket.features()
     }
 
+    /// Changes the waiting for datagrams and send times.
+    pub const fn set_waiting(&mut self, waiting: Waiting) {
+        self.options.waiting = waiting;
+    }
+
     /// The counts since the node was opened.
     pub const fn counters(&self) -> Counters {
         self.counters
@@ -275,11 +280,6 @@ impl Node {
     /// The peers whose connections are open.
     pub fn peers(&self) -> impl Iterator<Item = PeerId> {
         self.peers.open()
-    }
-
-    /// The bytes of messages to all peers that wait to be sent or acknowledged.
-    pub(crate) const fn outgoing_bytes(&self) -> u64 {
-        self.outgoing
     }
 
     /// The number of connections of the transport that are open: four for each peer.

@@ -46,8 +46,13 @@ class Shown:
         self._count = len(peers)
 
 
+def line(text: str) -> None:
+    """Prints a line of a server on stdout."""
+    print(text, flush=True)
+
+
 class Refusals:
-    """The hosts that a server refuses, each with its reason once, on stderr."""
+    """The hosts that a server refuses, and its own faults, each with its reason once, on stderr."""
 
     MOST = 1000
     """So many are remembered: beyond, all are told again."""
@@ -60,11 +65,18 @@ class Refusals:
         for address, reason in host.rejected():
             # A host that tries again has another port each time.
             one = (address.rpartition(":")[0], reason.replace(address, ""))
-            if one not in self._told:
-                if len(self._told) >= self.MOST:
-                    self._told.clear()
-                self._told.add(one)
-                print(f"refused: {reason}", file=sys.stderr, flush=True)
+            self._once(one, f"refused: {reason}")
+
+    def say(self, fault: str) -> None:
+        """Tells of a fault of the server."""
+        self._once(("", fault), fault)
+
+    def _once(self, one: tuple[str, str], text: str) -> None:
+        if one not in self._told:
+            if len(self._told) >= self.MOST:
+                self._told.clear()
+            self._told.add(one)
+            print(text, file=sys.stderr, flush=True)
 
 
 class Bar:

@@ -100,6 +100,16 @@ def serve(
     into: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the files that peers send there.")
     ] = None,
+    max_file: Annotated[
+        str, typer.Option(metavar="SIZE", help="The longest file that is kept, with --into.")
+    ] = "10GB",
+    max_total: Annotated[
+        str, typer.Option(metavar="SIZE", help="The most that all files take, with --into.")
+    ] = "100GB",
+    offers_bench: Annotated[
+        bool,
+        typer.Option("--bench", help="Open bare sockets for peers that run `incast udp bench`."),
+    ] = False,
     secret: Secret = None,
     identity: Identity = None,
     peers: Annotated[
@@ -123,11 +133,16 @@ def serve(
 ) -> None:
     """Answer calls and receive files, until Ctrl-C."""
     # Late: only this command needs it.
-    from incast.udp import bench, files  # noqa: PLC0415
     from incast.udp.host import Host  # noqa: PLC0415
+    from incast.udp.receiving import Bounds, Receiver  # noqa: PLC0415
+    from incast.udp.serving import Server  # noqa: PLC0415
 
     if into is not None and not into.is_dir():
         raise IncastError(f"{into} is no folder; make it first")
+    bounds = Bounds(
+        file_bytes=_bytes(max_file, "--max-file", most=_MOST_STORED),
+        total_bytes=_bytes(max_total, "--max-total", most=_MOST_STORED),
+    )
     opened = Host(
         address,
         secret=secret,
@@ -140,34 +155,25 @@ def serve(
         nic_rate=nic_rate,
         mtu=mtu,
         always_spin=spin,
-        max_message_bytes=_bytes(max_message, "--max-message"),
+        max_message_bytes=_bytes(max_message, "--max-message", least=1),
         threads=threads,
         answers_loads=True,
     )
     signal.signal(signal.SIGTERM, _leave)
-    with opened as host, files.Receiver(into) as receiver:
+    refusals = live.Refusals()
+    receiver = Receiver(into, bounds, tell=live.line, warn=refusals.say)
+    with opened as host, receiver:
         options.say_warnings(host.missing_features)
         print(f"listening at {host.address}; Ctrl-C ends it", flush=True)
-        refusals = live.Refusals()
+        server = Server(host, receiver, has_bench=offers_bench, tell=live.line, warn=refusals.say)
         with live.Shown() as shown:
             try:
                 while True:
                     request = host.accept(0.5)
                     shown.show(host)
                     refusals.show(host)
-                    receiver.forget_gone()
-                    if request is None:
-                        continue
-                    if not request.wants_reply:
-                        print(files.said(request), flush=True)
-                    elif files.is_of_file(request.body):
-                        done = receiver.answer(request)
-                        if done is not None:
-                            print(f"received {done}", flush=True)
-                    elif bench.is_of_bench(request.body):
-                        bench.answer(request, host)
-                    else:
-                        request.refuse("this server answers loads and takes files")
+                    if request is not None:
+                        server.answer(request)
             except KeyboardInterrupt:
                 print("stopped", file=sys.stderr)
                 raise typer.Exit(INTERRUPTED) from None
@@ -458,13 +464,14 @@ def _client(
         mtu=mtu,
         always_spin=spin,
         listens=False,
-        max_message_bytes=_bytes(max_message, "--max-message"),
+        max_message_bytes=_bytes(max_message, "--max-message", least=1),
     )
 
 
 _LEAST_S, _MOST_S = 0.05, 10.0
 _MOST_BYTES, _MOST_TIME_S, _LEAST_PER_S = 2 * 10**9, 1e8, 1 / 3600
-_SIZES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_MOST_STORED = 10**18
+_SIZES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 
 
@@ -481,10 +488,12 @@ def _number(text: str, units: dict[str, Any], option: str, example: str) -> floa
     return float(value * units[unit])
 
 
-def _bytes(text: str, option: str) -> int:
+def _bytes(text: str, option: str, *, least: int = 0, most: int = _MOST_BYTES) -> int:
     value = _number(text, _SIZES, option, "64KB")
-    if value > _MOST_BYTES:
-        raise IncastError(f"{option} {text} is too long; messages have 2GB at most")
+    if value > most:
+        raise IncastError(f"{option} {text} is too long; give {most // 10**9}GB at most")
+    if value < least:
+        raise IncastError(f"{option} {text} is too short; give {least}B or more")
     return int(value)
 
 

@@ -2,14 +2,17 @@
 
 import asyncio
 import itertools
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any
 
 from incast import _core
 from incast._core import IncastError
 from incast.udp.host import Priority, Request, options
+
+_LOGGER = logging.getLogger("incast.udp")
 
 Handler = Callable[[Request], Awaitable[bytes | None]]
 """The answer to a request: the reply to a call; None for notes, and for calls answered already."""
@@ -127,7 +130,8 @@ class AsyncHost:
     async def handle(self, handler: Handler) -> None:
         """Answers all requests by a handler, each in a task of its own, until it is cancelled.
 
-        A call whose handler fails is refused with the error's text.
+        A call whose handler fails is refused, and the caller hears that it has failed. The error is
+        logged here, by the logger `incast.udp`: its text may tell what no peer should know.
         """
         tasks: set[asyncio.Task[None]] = set()
         try:
@@ -165,9 +169,12 @@ class AsyncHost:
 async def _answer(request: Request, handler: Handler) -> None:
     try:
         reply = await handler(request)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the caller has to hear of it
+    except Exception:
+        _LOGGER.exception("the handler has failed at a request of %s", request.peer.address)
         if request.wants_reply:
-            request.refuse(f"{type(error).__name__}: {error}")
+            # It may have answered before.
+            with suppress(IncastError):
+                request.refuse("the handler has failed; the server's log says how")
         return
     if reply is not None and request.wants_reply:
         request.reply(reply)

@@ -1,7 +1,7 @@
 """A path measured with messages and with bare sockets, in turn."""
 
-import json
 import os
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from statistics import median
@@ -17,8 +17,13 @@ from incast.udp.host import Host, Request
 from incast.udp.measured import quantile
 
 _WORD = b"bare"
-# A host rests meanwhile, and its peers miss it after 15 s.
-_MOST_S = 12.0
+_WORK, _OPEN = _WORD + b"w", _WORD + b"o"
+_ASKED = struct.Struct(">BBI")
+"""The kind of a bare socket, whether it spins, and its time in milliseconds."""
+_PORT = struct.Struct(">H")
+KINDS = ("calls", "rtts", "stream", "written")
+# A measurement takes 10 s at most.
+_MOST_MS = 12_000
 _SLACK_S = 1.0
 
 MESSAGES, BARE, WRITTEN = "messages", "bare", "by_hand"
@@ -48,25 +53,31 @@ def is_of_bench(body: bytes) -> bool:
     return body[:4] == _WORD
 
 
-def answer(request: Request, host: Host) -> None:
+def answer(request: Request, body: bytes, host: Host) -> None:
     """Answers a call of a bench: tells the server's work, or opens a bare socket for the caller.
 
-    The socket answers in the place of the host for the time that the caller asks.
+    The socket answers for the time that the caller asks, 12 s at most, and there is one at a time.
     """
+    asked = body[5:]
+    if body == _WORK:
+        request.reply(work.packed(work.told()))
+        return
+    if body[:5] != _OPEN or len(asked) != _ASKED.size:
+        request.refuse("a bench asks for the server's work, or for a bare socket")
+        return
+    kind, spin, time_ms = _ASKED.unpack(asked)
+    if kind >= len(KINDS) or spin > 1 or not 0 < time_ms <= _MOST_MS:
+        request.refuse(f"a bare socket has a kind below {len(KINDS)} and 1 to {_MOST_MS} ms")
+        return
+    here, there = host.address.rpartition(":")[0], request.peer.address.rpartition(":")[0]
     try:
-        asked = json.loads(request.body[4:])
-        if asked.get("kind") == "work":
-            request.reply(json.dumps(work.told()).encode())
-            return
-        time_s = min(float(asked["time_s"]), _MOST_S)
-        here, there = host.address.rpartition(":")[0], request.peer.address.rpartition(":")[0]
-        port, bare = host.bare(
-            f"{here}:0", f"{there}:0", str(asked["kind"]), spin=bool(asked["spin"])
+        port = host.bare(
+            f"{here}:0", f"{there}:0", KINDS[kind], spin=bool(spin), most_s=time_ms / 1e3
         )
-        request.reply(json.dumps({"port": port}).encode())
-        bare.begin(time_s)
-    except (IncastError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except IncastError as error:
         request.refuse(str(error))
+        return
+    request.reply(_PORT.pack(port))
 
 
 class Bench:
@@ -108,12 +119,15 @@ class Bench:
 
     def work_there(self) -> work.Work:
         """The work of the server until now."""
-        return work.Work(**self._ask({"kind": "work"}))
+        return work.unpacked(self._peer.call(_WORK).wait())
 
-    def _ask(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        answered = self._peer.call(_WORD + json.dumps(asked).encode()).wait()
-        said: dict[str, Any] = json.loads(answered)
-        return said
+    def _port(self, kind: str) -> int:
+        """The port of a bare socket that the server opens."""
+        asked = _ASKED.pack(KINDS.index(kind), self._spin, round(1e3 * (self._time_s + _SLACK_S)))
+        answered = self._peer.call(_OPEN + asked).wait()
+        if len(answered) != _PORT.size:
+            raise IncastError(f"{self._address} has answered without a port")
+        return int(_PORT.unpack(answered)[0])
 
     def _messages(self, size: int, in_flight: int, peers: int = 1) -> tuple[dict[str, Any], float]:
         """The outcome of a load, and the CPU time of the server."""
@@ -138,8 +152,7 @@ class Bench:
     def _bare(self, kind: str, size: int = 0, in_flight: int = 0) -> tuple[dict[str, Any], float]:
         """The outcome of a bare socket, and the CPU time of the server."""
         before = self.work_there().cpu_s
-        asked = {"kind": kind, "spin": self._spin, "time_s": self._time_s + _SLACK_S}
-        there = f"{self._address.rpartition(':')[0]}:{self._ask(asked)['port']}"
+        there = f"{self._address.rpartition(':')[0]}:{self._port(kind)}"
         measured = _core.udp_bare(there, kind, size, in_flight, self._spin, self._time_s)
         return measured, self.work_there().cpu_s - before
 
@@ -232,11 +245,11 @@ def run(
     Raises:
         IncastError: The server does not answer, or offers no bare socket.
     """
-    here, there = work.Work(**work.told()), bench.work_there()
+    here, there = work.told(), bench.work_there()
     for turn in range(rounds):
         bench.round(busy=busy)
         progress(turn + 1, rounds)
-    shares = work.shares((here, work.Work(**work.told())), (there, bench.work_there()))
+    shares = work.shares((here, work.told()), (there, bench.work_there()))
     return {"rounds": bench.found, "medians": medians(bench.found), "work": shares}
 
 

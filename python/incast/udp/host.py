@@ -81,7 +81,8 @@ class Request:
 
     def refuse(self, reason: str) -> None:
         """Refuses the call, for a reason that the caller reads."""
-        self._request.refuse(reason)
+        # Half of a surrogate pair, as names of files may have it, is no text.
+        self._request.refuse(reason.encode("utf-8", "replace").decode())
 
 
 class Peer:
@@ -176,12 +177,15 @@ class Host:
         """
         return self._host.rejected()
 
-    def bare(self, here: str, there: str, kind: str, *, spin: bool) -> tuple[int, _core.UdpBare]:
+    def bare(self, here: str, there: str, kind: str, *, spin: bool, most_s: float) -> int:
         """Opens a bare socket, which answers one other address: `incast udp bench` compares.
 
-        Returns its port, and what begins it; the host rests while it answers.
+        Returns its port. It has a thread of its own, for `most_s` seconds at most.
+
+        Raises:
+            IncastError: Another one answers, or no socket can be opened.
         """
-        return self._host.bare(here, there, kind, spin)
+        return self._host.bare(here, there, kind, spin, most_s)
 
     def counters(self) -> dict[str, int]:
         """Counts of datagrams since the host was opened."""

@@ -1,13 +1,17 @@
 """The work of the two ends of a measurement, and that of others on their CPUs."""
 
+import math
 import os
 import resource
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from incast._core import IncastError
 
 _BUSY = "import os\nos.sched_setaffinity(0, {%d})\nwhile True: pass"
 
@@ -32,23 +36,56 @@ class Work:
     """The name of the machine's start: two ends with the same one share a machine."""
 
 
-def told() -> dict[str, Any]:
-    """The work of this process and of its machine, as it is told to another."""
+_TIMES = struct.Struct(">5dH36s")
+_CPU = struct.Struct(">H")
+
+
+def packed(work: Work) -> bytes:
+    """The work as it is told to another process: times, the number of CPUs, the boot, CPUs."""
+    times = (work.cpu_s, work.whole_s, work.programs_s, work.interrupts_s, work.stolen_s)
+    head = _TIMES.pack(*times, work.of_cpus, work.boot.encode())
+    return head + b"".join(_CPU.pack(cpu) for cpu in work.cpus)
+
+
+def unpacked(told: bytes) -> Work:
+    """The work that another process has told.
+
+    Raises:
+        IncastError: It is no work.
+    """
+    cpus = told[_TIMES.size :]
+    if len(told) < _TIMES.size or len(cpus) % _CPU.size:
+        raise IncastError(f"{len(told)} B tell no work of a server; it is of another version")
+    cpu_s, whole_s, programs_s, interrupts_s, stolen_s, of_cpus, boot = _TIMES.unpack_from(told)
+    if not all(map(math.isfinite, (cpu_s, whole_s, programs_s, interrupts_s, stolen_s))):
+        raise IncastError("a server tells times that are none")
+    return Work(
+        cpu_s,
+        whole_s,
+        programs_s,
+        interrupts_s,
+        stolen_s,
+        cpus=tuple(cpu for (cpu,) in _CPU.iter_unpack(cpus)),
+        of_cpus=of_cpus,
+        boot=boot.rstrip(b"\0").decode("ascii", "replace"),
+    )
+
+
+def told() -> Work:
+    """The work of this process and of its machine until now."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     # user nice system idle iowait irq softirq steal: proc(5).
     line = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
     times = [float(ticks) / os.sysconf("SC_CLK_TCK") for ticks in line]
-    return asdict(
-        Work(
-            cpu_s=usage.ru_utime + usage.ru_stime,
-            whole_s=sum(times),
-            programs_s=times[0] + times[1] + times[2],
-            interrupts_s=times[5] + times[6],
-            stolen_s=times[7],
-            cpus=tuple(sorted(os.sched_getaffinity(0))),
-            of_cpus=os.cpu_count() or 1,
-            boot=Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip(),
-        )
+    return Work(
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        whole_s=sum(times),
+        programs_s=times[0] + times[1] + times[2],
+        interrupts_s=times[5] + times[6],
+        stolen_s=times[7],
+        cpus=tuple(sorted(os.sched_getaffinity(0))),
+        of_cpus=os.cpu_count() or 1,
+        boot=Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip(),
     )
 
 

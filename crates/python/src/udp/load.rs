@@ -157,8 +157,7 @@ fn stamps(kind: &str) -> PyResult<Stamps> {
     }
 }
 
-/// Opens a bare socket on the first thread of a host, which answers one address for some seconds;
-/// returns its port.
+/// Opens a bare socket, which is to answer one address; returns its port.
 pub(super) fn echo(
     host: &Host,
     here: &str,

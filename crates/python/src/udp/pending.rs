@@ -52,7 +52,7 @@ impl<'py> IntoPyObject<'py> for Value {
             Self::Peer(peer) => Bound::new(py, UdpPeer { peer })?.into_any(),
             Self::Reply(body) => PyBytes::new(py, &body).into_any(),
             Self::Request(request) => {
-                Bound::new(py, UdpRequest { request: Some(request) })?.into_any()
+                Bound::new(py, UdpRequest::new(request))?.into_any()
             }
             Self::Done => py.None().into_bound(py),
         })

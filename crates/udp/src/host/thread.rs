@@ -386,7 +386,7 @@ impl Run {
             }
             Event::Refused { call, reason } => {
                 self.node.free(call.peer(), reason.len());
-                let reason = String::from_utf8_lossy(&reason).into_owned();
+                let reason = shown(&reason);
                 self.end(call, |_| Err(Failure::RefusedByPeer(reason)));
             }
             Event::TimedOut { call, reach } => {
@@ -449,9 +449,25 @@ impl Run {
     }
 }
 
+/// The most characters of a peer's reason.
+const MOST_SHOWN: usize = 1_000;
+
+/// The reason of a peer, which may be bytes of any kind: a text that controls no terminal.
+fn shown(reason: &[u8]) -> String {
+    let start = &reason[..reason.len().min(4 * MOST_SHOWN)];
+    let text = String::from_utf8_lossy(start);
+    text.chars().map(|one| if one.is_control() { ' ' } else { one }).take(MOST_SHOWN).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasons_of_peers_are_short_and_control_no_terminal() {
+        assert_eq!(shown(b"no\x1b[2J\nroom \xff"), "no [2J room \u{fffd}");
+        assert_eq!(shown(&[b'a'; 100_000]).len(), MOST_SHOWN);
+    }
 
     #[test]
     fn bodies_that_the_node_has_not_looked_at_are_bounded() {

@@ -16,7 +16,7 @@ const DEPTH_OF_SOURCE: Span = Span::from_ms(10);
 /// The most that one handshake is charged: a process that waited for its processor did not compute.
 const MOST_CHARGE: Span = Span::from_ms(1);
 /// The most sources that are told apart.
-const MOST_SOURCES: usize = 4_096;
+const MOST_SOURCES: u32 = 4_096;
 
 /// The part of an address that its owner cannot choose at will: all of IPv4's 32 bits, and the
 /// network's 64 bits of IPv6.
@@ -104,16 +104,20 @@ impl Admission {
         }
     }
 
+    fn is_full(&self) -> bool {
+        self.sources.len() >= MOST_SOURCES as usize
+    }
+
     /// The budget of an address; [`None`] if there are too many sources to tell apart.
     fn source(&mut self, now: Time, from: SocketAddr) -> Option<&mut Budget> {
         let save = |budget: &mut Budget| budget.save(now, SHARE * PART, DEPTH_OF_SOURCE);
         let source = Source::of(from);
-        if self.sources.len() >= MOST_SOURCES && !self.sources.contains_key(&source) {
+        if self.is_full() && !self.sources.contains_key(&source) {
             self.sources.retain(|_, budget| {
                 save(budget);
                 budget.left < ns(DEPTH_OF_SOURCE)
             });
-            if self.sources.len() >= MOST_SOURCES {
+            if self.is_full() {
                 return None;
             }
         }
@@ -179,10 +183,10 @@ mod tests {
     #[test]
     fn sources_are_bounded_and_forgotten() {
         let (mut admission, cost) = (Admission::new(), Span::from_ms(1));
-        for number in 0..2 * MOST_SOURCES as u32 {
+        for number in 0..2 * MOST_SOURCES {
             admission.took(Time::ZERO, address(number), cost);
         }
-        assert_eq!(admission.sources.len(), MOST_SOURCES);
+        assert_eq!(admission.sources.len(), MOST_SOURCES as usize);
         let later = Time::ZERO + Span::from_secs(60);
         admission.took(later, address(1 << 30), cost);
         assert_eq!(admission.sources.len(), 1);

@@ -174,8 +174,8 @@ fn a_flood_of_hellos_leaves_honest_calls_most_of_the_processor() {
         over.store(true, Ordering::Relaxed);
         let postponed = after.postponed - before.postponed;
         let computed = after.refused - before.refused;
-        println!(
-            "{without} calls alone, {during} beside a flood, {of_late} of a host that came then; \
+        eprintln!(
+            "{without} calls alone, {during} beside a flood, {of_late} with a host that came then; \
              {sent:?} hellos, {computed} computed and {postponed} postponed"
         );
         assert!(postponed > 0, "{computed} computed");
