@@ -1220,10 +1220,10 @@ class UdpHost:
     def counters(self) -> dict[str, int]:
         """Counts of the host's datagrams since it was opened."""
 
-    def bare(self, here: str, there: str, kind: str, spin: bool, most_s: float) -> int:
+    def bare(self, here: str, there: str, kind: str, spin: bool, most_s: float) -> int | None:
         """Opens a bare socket at an address, which answers another one for some seconds at most.
 
-        Returns its port. It has a thread of its own, and there is one at a time.
+        Returns its port; None if another one answers. It has a thread of its own.
         """
 
 @final

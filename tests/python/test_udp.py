@@ -213,7 +213,9 @@ def test_event_loops_call_serve_and_cancel() -> None:
                 replies = await asyncio.gather(*(peer.call(b"n%d" % n) for n in range(50)))
                 assert replies == [b"N%d" % n for n in range(50)]
                 await peer.note(b"a note")
-                with pytest.raises(IncastError, match="ValueError: on purpose"):
+                with pytest.raises(
+                    IncastError, match="the handler has failed; the server's log says how"
+                ):
                     await peer.call(b"fail")
                 with pytest.raises(asyncio.TimeoutError):
                     await asyncio.wait_for(peer.call(b"wait"), 0.05)
@@ -276,7 +278,7 @@ def test_the_command_measures_calls_and_sends_files(
 def test_the_command_measures_beside_bare_sockets(
     interpreter: list[str], command: Command, secret: Path
 ) -> None:
-    with serving(interpreter, "--secret", str(secret)) as (address, _):
+    with serving(interpreter, "--secret", str(secret), "--bench") as (address, _):
         common = (address, "--secret", str(secret))
         few = ("--rounds", "1", "--duration", "60ms")
         done = command("udp", "bench", *common, *few, "--busy", "--json")
@@ -418,7 +420,9 @@ def test_bad_input_gets_one_sentence(
         ("serve", "--threads", "0", "'--threads': 0; expected a number from 1 to 256"),
         ("serve", "--threads", "-1", "'--threads': -1; expected a number from 1 to 256"),
         ("serve", "--threads", str(2**64), f"'--threads': {2**64}; expected a number from 1 to"),
-        ("serve", "--max-message", "1e30B", "--max-message 1e30B is too long; messages have 2GB"),
+        ("serve", "--max-message", "0B", "--max-message 0B is too short; give 1B or more"),
+        ("serve", "--max-file", "1e30TB", "--max-file 1e30TB is too long; give 1000000000GB"),
+        ("serve", "--max-message", "1e30B", "--max-message 1e30B is too long; give 2GB"),
         ("call", "--size", "5GB", "--size 5GB is too long; give 2GB at most"),
         ("call", "--size", "1e308GB", "--size 1e308GB is too long; give 2GB at most"),
         ("call", "--size", "-1KB", "--size '-1KB' is not a number with a unit, such as 64KB"),
@@ -482,22 +486,22 @@ def test_ends_of_different_versions_say_so(command: Command) -> None:
             for _ in range(2):
                 hello, client = other.recvfrom(2_000)
                 hellos.append(hello)
-                other.sendto(bytes([5, 3, 0, 0]) + hello[20:28] + bytes(4), client)
+                other.sendto(bytes([6, 3, 0, 0]) + hello[20:28] + bytes(4), client)
 
         thread = threading.Thread(target=answer)
         thread.start()
         done = command("udp", "call", address, "--plaintext", "--duration", "1s")
         thread.join()
         assert (done.code, done.out) == (2, "")
-        said = "speaks version 5, this end version 4; update the older one"
+        said = "speaks version 6, this end version 5; update the older one"
         assert done.err == f"error: {address} {said}\n"
 
         with udp.Host("127.0.0.1:0", plaintext=True) as server:
             host, _, port = server.address.rpartition(":")
-            other.sendto(bytes([5]) + hellos[0][1:], (host, int(port)))
+            other.sendto(bytes([6]) + hellos[0][1:], (host, int(port)))
             refused = other.recv(2_000)
             # Its own version, a refusal, to the sender, because of the version.
-            assert (refused[0], refused[1], refused[4:12]) == (4, 6, hellos[0][20:28])
+            assert (refused[0], refused[1], refused[4:12]) == (5, 6, hellos[0][20:28])
             assert refused[16] == 0
             assert server.rejected() == [(address, f"{address} {said}")]
 

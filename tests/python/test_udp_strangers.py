@@ -103,15 +103,11 @@ def test_a_bench_takes_a_flag_and_there_is_one_at_a_time(
             peer = host.connect(address)
             ask = BARE + struct.pack(">BBI", 0, 1, 1_500)
             assert len(peer.call(ask)) == 2
-            with pytest.raises(IncastError, match="another bench is under way; try again in some"):
-                peer.call(ask)
+            assert peer.call(ask) == b"", "another one answers"
             # A socket that spins has a thread of its own: calls are answered meanwhile.
             assert len(peer.call(b"load" + struct.pack(">I", 8) + bytes(8), timeout_s=1)) == 8
             until = time.monotonic() + 20
-            while True:
-                with suppress(IncastError):
-                    peer.call(ask)
-                    break
+            while not peer.call(ask):
                 assert time.monotonic() < until
                 time.sleep(0.1)
 

@@ -162,12 +162,19 @@ impl UdpHost {
 
     /// Opens a bare socket at an address, which answers one other address for some seconds at most.
     ///
-    /// Returns its port. It has a thread of its own, and there is one at a time.
-    fn bare(&self, here: &str, there: &str, kind: &str, spin: bool, most_s: f64) -> PyResult<u16> {
+    /// Returns its port; None if another one answers. It has a thread of its own.
+    fn bare(
+        &self,
+        here: &str,
+        there: &str,
+        kind: &str,
+        spin: bool,
+        most_s: f64,
+    ) -> PyResult<Option<u16>> {
         let most = seconds(most_s, "the time")?;
         let (port, echo) = load::echo(&self.host, here, there, kind, spin)?;
-        self.host.answer_bare(echo, most).map_err(raise)?;
-        Ok(port)
+        let answers = self.host.answer_bare(echo, most).map_err(raise)?;
+        Ok(answers.then_some(port))
     }
 
     /// The state of each peer whose connection is open.

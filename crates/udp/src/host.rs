@@ -243,16 +243,16 @@ impl Host {
 
     /// Has a bare socket answer on a thread of its own, for measurements in turn with messages. It
     /// ends when the other end says so, or after `most`. The host goes on; nodes that spin sleep
-    /// meanwhile, since the socket may have to share a processor with them.
+    /// meanwhile, since the socket may have to share a processor with them. Returns whether it
+    /// answers: another one may do so still.
     ///
     /// # Errors
     ///
-    /// If another one answers, or the system has no thread left.
-    pub fn answer_bare(&self, echo: Echo, most: Duration) -> io::Result<()> {
+    /// If the system has no thread left.
+    pub fn answer_bare(&self, echo: Echo, most: Duration) -> io::Result<bool> {
         let bare = Arc::clone(&self.bare);
         if bare.answers.swap(true, Ordering::SeqCst) {
-            let why = "another bench is under way; try again in some seconds";
-            return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
+            return Ok(false);
         }
         let nodes: Vec<_> =
             self.drivers.iter().map(|driver| Arc::downgrade(&driver.handle)).collect();
@@ -271,7 +271,7 @@ impl Host {
             bare.answers.store(false, Ordering::SeqCst);
         };
         let thread = std::thread::Builder::new().name("incast-udp-bare".to_owned());
-        thread.spawn(answer).map(drop).inspect_err(|_| {
+        thread.spawn(answer).map(|_| true).inspect_err(|_| {
             self.bare.answers.store(false, Ordering::SeqCst);
         })
     }

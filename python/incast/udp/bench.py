@@ -2,6 +2,7 @@
 
 import os
 import struct
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from statistics import median
@@ -25,6 +26,7 @@ KINDS = ("calls", "rtts", "stream", "written")
 # A measurement takes 10 s at most.
 _MOST_MS = 12_000
 _SLACK_S = 1.0
+_PATIENCE_S = 3.0
 
 MESSAGES, BARE, WRITTEN = "messages", "bare", "by_hand"
 ENDS = (MESSAGES, BARE, WRITTEN)
@@ -77,7 +79,8 @@ def answer(request: Request, body: bytes, host: Host) -> None:
     except IncastError as error:
         request.refuse(str(error))
         return
-    request.reply(_PORT.pack(port))
+    # Without a port another one answers.
+    request.reply(b"" if port is None else _PORT.pack(port))
 
 
 class Bench:
@@ -124,7 +127,14 @@ class Bench:
     def _port(self, kind: str) -> int:
         """The port of a bare socket that the server opens."""
         asked = _ASKED.pack(KINDS.index(kind), self._spin, round(1e3 * (self._time_s + _SLACK_S)))
-        answered = self._peer.call(_OPEN + asked).wait()
+        until = time.monotonic() + _PATIENCE_S
+        # The socket before may not have heard yet that it is over.
+        while not (answered := self._peer.call(_OPEN + asked).wait()):
+            if time.monotonic() > until:
+                raise IncastError(
+                    f"another bench is under way at {self._address}; try again in some seconds"
+                )
+            time.sleep(0.01)
         if len(answered) != _PORT.size:
             raise IncastError(f"{self._address} has answered without a port")
         return int(_PORT.unpack(answered)[0])

@@ -177,13 +177,14 @@ class Host:
         """
         return self._host.rejected()
 
-    def bare(self, here: str, there: str, kind: str, *, spin: bool, most_s: float) -> int:
+    def bare(self, here: str, there: str, kind: str, *, spin: bool, most_s: float) -> int | None:
         """Opens a bare socket, which answers one other address: `incast udp bench` compares.
 
-        Returns its port. It has a thread of its own, for `most_s` seconds at most.
+        Returns its port; None if another one answers. It has a thread of its own, for `most_s`
+        seconds at most.
 
         Raises:
-            IncastError: Another one answers, or no socket can be opened.
+            IncastError: No socket can be opened.
         """
         return self._host.bare(here, there, kind, spin, most_s)
 

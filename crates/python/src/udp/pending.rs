@@ -51,9 +51,7 @@ impl<'py> IntoPyObject<'py> for Value {
         Ok(match self {
             Self::Peer(peer) => Bound::new(py, UdpPeer { peer })?.into_any(),
             Self::Reply(body) => PyBytes::new(py, &body).into_any(),
-            Self::Request(request) => {
-                Bound::new(py, UdpRequest::new(request))?.into_any()
-            }
+            Self::Request(request) => Bound::new(py, UdpRequest::new(request))?.into_any(),
             Self::Done => py.None().into_bound(py),
         })
     }

@@ -466,7 +466,7 @@ mod tests {
     #[test]
     fn reasons_of_peers_are_short_and_control_no_terminal() {
         assert_eq!(shown(b"no\x1b[2J\nroom \xff"), "no [2J room \u{fffd}");
-        assert_eq!(shown(&[b'a'; 100_000]).len(), MOST_SHOWN);
+        assert_eq!(shown(&vec![b'a'; 100_000]).len(), MOST_SHOWN);
     }
 
     #[test]

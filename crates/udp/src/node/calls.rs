@@ -508,7 +508,7 @@ mod tests {
         let mut world = World::new();
         world.cancel();
         world.server.reply(world.called, vec![7; 1 << 20].into()).unwrap();
-        assert_eq!(world.server.outgoing_bytes(), 0);
+        assert_eq!(world.server.outgoing, 0);
         world.goes_on();
     }
 
@@ -520,7 +520,7 @@ mod tests {
         world.server.reply(world.called, vec![7; bytes].into()).unwrap();
         world.server.turn(None, None).unwrap();
         world.cancel();
-        let waits = world.server.outgoing_bytes();
+        let waits = world.server.outgoing;
         assert!(waits < bytes as u64 / 2, "{waits} B wait");
         world.goes_on();
     }
