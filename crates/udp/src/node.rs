@@ -123,6 +123,8 @@ pub struct Node {
     awaited: Awaited,
     lateness: Lateness,
     linger: Linger,
+    /// The time of all sleeps.
+    rested: Duration,
     /// Whether the kernel has ended the last sleep before its time.
     is_woken: bool,
     /// The datagrams since the last look at silent peers by which peers do not know a connection.
@@ -202,6 +204,7 @@ impl Node {
             awaited: Awaited::default(),
             lateness: Lateness::default(),
             linger: Linger::default(),
+            rested: Duration::ZERO,
             is_woken: false,
             unknowns: 0,
             look_at: Time::ZERO,

@@ -54,6 +54,17 @@ pub fn cpu_time() -> Duration {
     duration(usage.ru_utime) + duration(usage.ru_stime)
 }
 
+/// The CPU time that the calling thread has taken, in nanoseconds. It costs less to ask for than
+/// [`cpu_time`], and is more exact.
+pub(crate) fn thread_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes the structure alone.
+    let done = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    debug_assert_eq!(done, 0, "every thread has this clock");
+    let (seconds, ns) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+    Duration::new(seconds.unwrap_or(0), ns.unwrap_or(0))
+}
+
 /// Has the calling thread wake up when its sleeps end, not up to 50 us later.
 pub fn wake_promptly() {
     // SAFETY: without pointers; the slack of timers is this thread's own.

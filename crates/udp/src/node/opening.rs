@@ -13,6 +13,7 @@ use super::search::Search;
 use super::stamping::Stamping;
 use super::{Event, Gone, Node, ip_udp_bytes};
 use crate::options::{MOST_MESSAGE, Options};
+use crate::place;
 use crate::security::{Answer, Handshake, Opened, PeerKey, SecurityError, Step, fresh_id};
 use crate::wire::{
     Close, ConnectionId, Frame, Header, Kind, Opening as Datagram, Probe, receiver_in_any_version,
@@ -131,10 +132,13 @@ impl Node {
         listener.set_full(is_full);
         // Without random numbers the listener could not answer either.
         let fresh = || fresh_id().unwrap_or(ConnectionId::NONE);
-        let begun = self.clock.now();
+        let had = |rested| Time::ZERO + span(place::thread_time() + rested);
+        let begun = had(self.rested);
+        listener.has_had(begun);
         let answer = listener.on_datagram(now, from, datagram, fresh);
-        let ended = self.clock.now();
-        listener.took(ended, from, ended.since(begun));
+        if matches!(answer, Answer::Opened { .. } | Answer::Refused { .. }) {
+            listener.took(from, had(self.rested).since(begun));
+        }
         match answer {
             Answer::Nothing => {}
             Answer::Postponed => self.counters.postponed += 1,

@@ -65,18 +65,24 @@ impl Node {
         let until = deadline.min(self.due(now).wake);
         // A stamp that is not read would end the sleep at once.
         self.read_stamps()?;
-        let wait = until.saturating_duration_since(Instant::now());
+        let began = Instant::now();
+        let wait = until.saturating_duration_since(began);
         if wait.is_zero() {
             return Ok(());
         }
-        let Self { socket, is_woken, .. } = self;
-        let Some(wake) = wake else {
-            *is_woken = socket.wait(Some(wait))?;
-            return Ok(());
+        let Self { socket, is_woken, rested, .. } = self;
+        let woken = match wake {
+            None => socket.wait(Some(wait)),
+            Some(wake) => wake
+                .sleep(|calls| {
+                    *is_woken = socket.wait_with(calls, Some(wait))?;
+                    Ok(())
+                })
+                .map(|()| *is_woken),
         };
-        wake.sleep(|calls| {
-            *is_woken = socket.wait_with(calls, Some(wait))?;
-            Ok(())
-        })
+        *is_woken = woken?;
+        // A thread that wakes up late has waited for its processor.
+        *rested += began.elapsed().min(wait);
+        Ok(())
     }
 }

@@ -13,8 +13,6 @@ const PART: u64 = 16;
 const DEPTH: Span = Span::from_ms(200);
 /// The time that a source may take at once, while time is scarce.
 const DEPTH_OF_SOURCE: Span = Span::from_ms(10);
-/// The most that one handshake is charged: a process that waited for its processor did not compute.
-const MOST_CHARGE: Span = Span::from_ms(1);
 /// The most sources that are told apart.
 const MOST_SOURCES: u32 = 4_096;
 
@@ -97,7 +95,6 @@ impl Admission {
 
     /// Takes note of the time that a handshake of an address took.
     pub(super) fn took(&mut self, now: Time, from: SocketAddr, time: Span) {
-        let time = time.min(MOST_CHARGE);
         self.all.spend(time);
         if let Some(source) = self.source(now, from) {
             source.spend(time);

@@ -54,6 +54,8 @@ pub struct Listener {
     end: End,
     cookies: Cookies,
     admission: Admission,
+    /// The processor time that there was until now.
+    had: Time,
     /// Whether no connection is to be opened.
     is_full: bool,
     /// The welcomes of the life of a cookie, so that a hello that comes again opens nothing anew.
@@ -72,7 +74,8 @@ impl Listener {
         end.content(Some(ConnectionId::NONE), end.cipher)?;
         let (cookies, admission) = (Cookies::new()?, Admission::new());
         let (recent, order) = (HashMap::new(), VecDeque::new());
-        Ok(Self { end, cookies, admission, is_full: false, recent, order })
+        let (had, is_full) = (Time::ZERO, false);
+        Ok(Self { end, cookies, admission, had, is_full, recent, order })
     }
 
     /// Sets whether the peers are as many as there may be: then no connection is opened, and those
@@ -81,10 +84,16 @@ impl Listener {
         self.is_full = is_full;
     }
 
-    /// Takes note of the time that the answer to a datagram of `from` took, which ends `now`: it
-    /// counts towards the share that handshakes may take.
-    pub fn took(&mut self, now: Time, from: SocketAddr, time: Span) {
-        self.admission.took(now, from, time);
+    /// Takes note of the processor time that the caller's thread has had until now, at work or
+    /// asleep: handshakes may take a share of it. Time in which others had the processor does not
+    /// count, or handshakes would take all that is left on a busy machine.
+    pub const fn has_had(&mut self, time: Time) {
+        self.had = time;
+    }
+
+    /// Takes note of the processor time that the answer to a datagram of `from` took.
+    pub fn took(&mut self, from: SocketAddr, time: Span) {
+        self.admission.took(self.had, from, time);
     }
 
     /// Takes a datagram that belongs to no connection that is open or being opened. `fresh` gives
@@ -151,7 +160,7 @@ impl Listener {
         if self.is_full {
             return Ok(refused(SecurityError::Full { peer: from }, id, Refusal::Full));
         }
-        if !self.admission.admits(now, from) {
+        if !self.admission.admits(self.had, from) {
             return Ok(Answer::Postponed);
         }
         let mut noise = Noise::new(security, id, cookie, Role::Responder)?;
