@@ -125,7 +125,7 @@ test-kernels:  ## the same programs on Linux 6.1 and 6.12, which are downloaded 
 	@$(require_kernel)
 	crates/kernel/tests/kernels/run || [ $$? = 77 ]
 
-fuzz: setup  ## coverage-guided fuzzing of scenarios, files of other simulators and stored results: seven minutes
+fuzz: setup  ## coverage-guided fuzzing of scenarios, files of other simulators, datagrams and stored results: eight minutes
 	fuzz/run
 	INCAST_FUZZ_EXAMPLES=2000 $(BIN)/pytest tests/python/test_damaged.py
 

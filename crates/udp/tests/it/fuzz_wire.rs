@@ -5,12 +5,12 @@
 
 use incast_transport::message::{self, PacketSet};
 use incast_udp::wire::{
-    COOKIE_BYTES, Close, Completion, Completions, ConnectionId, Data, Frame, Frames, HEADER_BYTES,
-    Header, Kind, MAX_COMPLETIONS, Mode, Nack, Opening, Probe, ProbeAnswer, Refusal, Turnaround,
-    hello_of_another_version,
+    COOKIE_BYTES, Close, Completion, Completions, ConnectionId, Data, Frame, Header, Kind,
+    MAX_COMPLETIONS, Mode, Nack, Opening, Probe, ProbeAnswer, Refusal, Turnaround,
 };
 
 use crate::damage::{Random, damage, fuzz};
+use crate::datagrams::understood;
 use crate::frames::packet;
 
 static BYTES: [u8; 1_500] = [0xa5; 1_500];
@@ -107,42 +107,6 @@ fn datagram(random: &mut Random) -> Vec<u8> {
     }
 }
 
-/// Whatever the decoder takes it has understood: written again, it is the same bytes. Returns
-/// whether it took all.
-fn understood(datagram: &[u8], room: &mut [u8]) -> bool {
-    if let Some((from, version)) = hello_of_another_version(datagram) {
-        assert!(from != ConnectionId::NONE && version == datagram[0] && datagram.len() >= 28);
-    }
-    let Ok((header, content)) = Header::decode(datagram) else { return false };
-    assert_eq!(header.encode(room), Ok(HEADER_BYTES));
-    assert_eq!(&room[..HEADER_BYTES], &datagram[..HEADER_BYTES]);
-    let Ok(opening) = Opening::decode(header, content) else { return false };
-    if let Some(opening) = opening {
-        assert_eq!(opening.encode(room), Ok(datagram.len()));
-        assert_eq!(&room[..datagram.len()], datagram);
-        return true;
-    }
-    let mut at = 0;
-    for frame in Frames::of(content) {
-        let Ok(frame) = frame else {
-            assert!(Frames::of(content).any(|frame| frame.is_err()));
-            return false;
-        };
-        let bytes = frame.encode(room).unwrap();
-        assert_eq!(bytes, frame.bytes());
-        assert_eq!(&room[..bytes], &content[at..at + bytes]);
-        at += bytes;
-        if let Frame::Data(data) = frame {
-            let message::Data { index, count, .. } = data.packet;
-            assert!(index < count && count <= 128);
-            assert!(data.packet.segment().checked_add(count.into()).is_some());
-            assert!(u64::from(data.offset) + data.payload.len() as u64 <= data.length.into());
-        }
-    }
-    assert!(content.get(at).is_none_or(|&byte| byte == 0), "all of it, up to padding");
-    true
-}
-
 #[test]
 fn damaged_datagrams_are_understood_or_refused() {
     let (mut room, mut counts) = (vec![0; 70_000], [0_u64; 2]);
@@ -159,4 +123,16 @@ fn damaged_datagrams_are_understood_or_refused() {
     // Damage reaches far into datagrams only if many of them pass.
     let [refused, taken] = counts;
     assert!(refused > taken / 4 && taken > refused / 4, "{counts:?}");
+}
+
+/// What the fuzzer of `fuzz/run datagram` has kept.
+#[test]
+fn datagrams_that_fuzzing_has_found_are_answered_as_promised() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/datagram");
+    let mut files = 0;
+    for entry in std::fs::read_dir(corpus).unwrap() {
+        crate::datagrams::datagram(&std::fs::read(entry.unwrap().path()).unwrap());
+        files += 1;
+    }
+    assert!(files >= 5, "{files} files in {corpus}");
 }

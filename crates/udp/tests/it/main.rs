@@ -7,6 +7,8 @@
 
 mod connect;
 mod damage;
+#[path = "../../../../fuzz/datagrams.rs"]
+mod datagrams;
 mod flood;
 mod forger;
 mod frames;
