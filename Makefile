@@ -21,7 +21,7 @@ KERNEL_PROGRAMS := $(wildcard crates/kernel/src/programs/*.rs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup page demo test check test-rust test-python kernel wheels test-kernel test-kernels search fuzz bench bench-ns3 docs fmt lock clean
+.PHONY: help setup page demo test check test-rust test-python kernel wheels test-kernel test-kernels search fuzz bench bench-ns3 docs audit fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -35,7 +35,7 @@ demo: setup  ## TIMELY against PFC alone, ten clients into one server: table, fi
 
 test: check test-rust test-kernel test-python  ## everything that must hold before a change lands; this is CI
 
-check: setup  ## formatting, lints, types and documentation, of Rust and of Python
+check: setup audit  ## formatting, lints, types, licences and documentation, of Rust and of Python
 	@# With files: a macro declares the modules of the algorithms, where cargo fmt does not find them.
 	cargo fmt --all --check -- $(LISTED)
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
@@ -146,6 +146,26 @@ bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair
 docs: setup $(SITE)  ## the documentation site, in target/docs: the book, figures, interfaces, and the page if it is built
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
 	$(BIN)/python packaging/site/build.py --sphinx $(VENV)/site/bin/sphinx-build --out target/docs
+
+# Licences and sources need no network. Advisories need a copy of their database, and npm's a
+# registry that answers: what cannot be asked is said.
+audit: $(TOOLS)  ## licences and sources of all crates; known faults of them and of the page's packages, where they can be asked for
+	$(BIN)/cargo-deny check licenses bans sources
+	$(BIN)/cargo-deny --manifest-path crates/kernel/Cargo.toml --config deny.toml check licenses bans sources
+	@if timeout 60 $(BIN)/cargo-deny --log-level off fetch db >/dev/null 2>&1; then \
+		$(BIN)/cargo-deny check --disable-fetch advisories; \
+	else \
+		echo 'note: no copy of the advisories on crates could be had; they are not checked'; \
+	fi
+	@if ! command -v npm >/dev/null; then \
+		echo 'note: without npm the packages of the page are not checked for advisories'; \
+	elif asked=$$(npm audit --prefix web --package-lock-only --audit-level=high 2>&1); then \
+		echo "$$asked"; \
+	elif echo "$$asked" | grep -q 'audit endpoint returned an error'; then \
+		echo 'note: the registry of npm answers no questions for advisories; they are not checked'; \
+	else \
+		echo "$$asked"; exit 1; \
+	fi
 
 fmt: $(TOOLS)  ## format Rust and Python in place
 	cargo fmt --all -- $(LISTED)
