@@ -88,6 +88,52 @@ def test_bad_input_is_one_line(command: Command, arguments: list[str], said: str
     assert not Path("scenario.toml").exists()
 
 
+def test_flows_of_two_readings_are_asked_about(command: Command) -> None:
+    Path("topology.txt").write_text("3 1 2\n2\n0 2 40Gbps 1us 0\n1 2 40Gbps 1us 0\n")
+    Path("flow.txt").write_text("1\n0 1 3 100 2 9\n")
+    files = ("import", "topology.txt", "flow.txt")
+    assert "say which with --as hpcc or --as ns3-rdma" in command(*files).error
+    assert not Path("scenario.toml").exists()
+    for simulator, size in (("hpcc", "2B"), ("ns3-rdma", "100KB")):
+        assert command(*files, "--as", simulator, "--force").code == 0
+        assert f'size = "{size}"' in Path("scenario.toml").read_text()
+    assert "expected hpcc, ns3-rdma, htsim" in command(*files, "--as", "ns2").error
+    # Packets, a start and an end: nothing else is possible.
+    Path("flow.txt").write_text("1\n0 1 3 10000000 2.0 9.5\n")
+    assert command(*files, "--force").code == 0
+    assert 'size = "10GB"' in Path("scenario.toml").read_text()
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text(command: Command) -> None:
+    mark = b"\xef\xbb\xbf"
+    for path in HPCC:
+        Path(Path(path).name).write_bytes(mark + Path(path).read_bytes())
+    assert command("import", *(Path(path).name for path in HPCC)).code == 0
+    expected = Path("scenario.toml").read_text()
+    assert command("import", *HPCC, "--force").code == 0
+    made = Path("scenario.toml").read_text()
+    here = made.replace(f"{SAMPLES / 'hpcc'}/", "")
+    assert here.partition("[run]")[2] == expected.partition("[run]")[2]
+    Path("scenario.toml").write_bytes(mark + made.encode())
+    assert incast.Scenario.load("scenario.toml").toml() == made
+    reads = """title = "reads"
+[run]
+duration = "3ms"
+schemes = ["timely"]
+[network.file]
+format = "hpcc"
+path = "topology.txt"
+[[traffic]]
+kind = "connections"
+from = "host0"
+to = "host2"
+"""
+    Path("reads.toml").write_bytes(mark + reads.encode())
+    assert incast.Scenario.load("reads.toml").toml() == reads
+    Path("sizes.txt").write_bytes(mark + b"1000 0.5\n2000 1\n")
+    assert command("workloads", "./sizes.txt").code == 0
+
+
 def test_results_become_a_table(command: Command) -> None:
     flows = incast.read_foreign(FCT)
     # 11.0.0.1 is node 0, 11.0.2.1 node 2 and 11.1.0.1 node 256; the third line has ids.

@@ -1,6 +1,6 @@
 //! Files of other simulators.
 
-use incast_sim::foreign::{HpccResults, Kind, Options, import};
+use incast_sim::foreign::{Format, HpccResults, Kind, Options, import};
 use pyo3::prelude::*;
 
 use crate::errors::ScenarioError;
@@ -11,15 +11,16 @@ type Imported = (String, Vec<(String, String)>, Vec<String>);
 
 /// Makes a scenario from files of HPCC's simulator or of htsim, each a name and a text.
 ///
-/// `formats` says what each file is, in their order; without, their texts do. Returns the scenario
-/// as TOML, files to be stored beside it (name and text), and notes on what was not taken over.
-/// Raises `ScenarioError`.
+/// `formats` says what each file is, in their order; without, their texts do. `simulator` says
+/// whose they are where a text may be of two. Returns the scenario as TOML, files to be stored
+/// beside it (name and text), and notes on what was not taken over. Raises `ScenarioError`.
 #[pyfunction]
-#[pyo3(signature = (files, formats = vec![]))]
+#[pyo3(signature = (files, formats = vec![], simulator = None))]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts lists by value")]
 pub(crate) fn import_files(
     files: Vec<(String, String)>,
     formats: Vec<String>,
+    simulator: Option<&str>,
 ) -> PyResult<Imported> {
     let kind = |name: &String| {
         Kind::named(name).ok_or_else(|| match HpccResults::named(name) {
@@ -31,7 +32,17 @@ pub(crate) fn import_files(
     };
     let kinds = formats.iter().map(kind).collect::<PyResult<_>>()?;
     let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    let imported = import(&files, &Options { kinds, title: None })
+    let named = |name: &str| {
+        Format::named(name).ok_or_else(|| {
+            let names: Vec<_> = Format::NAMES.iter().map(|(name, _)| *name).collect();
+            ScenarioError::new_err(format!(
+                "unknown simulator {name:?}; expected {}",
+                names.join(", ")
+            ))
+        })
+    };
+    let format = simulator.map(named).transpose()?;
+    let imported = import(&files, &Options { kinds, format, title: None })
         .map_err(|error| ScenarioError::new_err(error.to_string()))?;
     Ok((imported.scenario_toml, imported.files, imported.notes))
 }

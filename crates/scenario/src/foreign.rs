@@ -1,5 +1,5 @@
 //! Files of other simulators: topologies, flows and configurations of HPCC's ns-3 simulator and its
-//! descendants, and of htsim.
+//! relatives, and of htsim.
 //!
 //! [`graph`] and [`flows`] read one file each, for scenarios that name it.
 //! [`import`](crate::import()) turns a set of files into the text of a scenario with the same
@@ -10,9 +10,11 @@
 //! `docs/how-to/importing.md` describes the conversion.
 
 mod error;
+mod hpcc_columns;
 pub(crate) mod hpcc_config;
-mod hpcc_flows;
+pub(crate) mod hpcc_flows;
 mod hpcc_graph;
+pub(crate) mod hpcc_header;
 pub(crate) mod hpcc_homes;
 mod hpcc_results;
 pub(crate) mod hpcc_topology;
@@ -28,7 +30,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use error::{FilePlace, ForeignError};
+pub(crate) use hpcc_columns::{BOTH, Reading};
 pub use hpcc_config::{Config as HpccConfig, LinkDown, Set};
+use hpcc_flows::RDMA_PAYLOAD;
 pub use hpcc_flows::{Flows as HpccFlows, Message as HpccFlow};
 pub use hpcc_results::{Fct as HpccFct, Pfc as HpccPfc, Results as HpccResults};
 pub use hpcc_topology::{Cable as HpccCable, Topology as HpccTopology};
@@ -43,17 +47,31 @@ pub use htsim_topology::Tree as HtsimTopology;
 pub enum Format {
     /// HPCC's ns-3 simulator and its descendants.
     Hpcc,
+    /// ns3-rdma, from which HPCC's simulator was made. Its flows have packets and an end.
+    #[serde(rename = "ns3-rdma")]
+    Ns3Rdma,
     /// htsim.
     Htsim,
 }
 
 impl Format {
     /// The formats by name.
-    pub const NAMES: [(&'static str, Self); 2] = [("hpcc", Self::Hpcc), ("htsim", Self::Htsim)];
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("hpcc", Self::Hpcc), ("ns3-rdma", Self::Ns3Rdma), ("htsim", Self::Htsim)];
+
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, format)| format)
+    }
+
+    /// The format's name.
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
+    }
 }
 
 /// A network.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     /// The names of the hosts.
     pub hosts: Vec<String>,
@@ -75,7 +93,7 @@ pub struct Switch {
 }
 
 /// A link of a graph.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// The names of both nodes.
     pub ends: [String; 2],
@@ -83,6 +101,8 @@ pub struct Link {
     pub rate: Rate,
     /// Propagation delay, one way.
     pub delay: Span,
+    /// The probability that a packet is damaged on the way, in either direction.
+    pub loss: f64,
 }
 
 /// A flow of a file.
@@ -153,18 +173,35 @@ impl What {
 /// The file is not such a file, is inconsistent, or has a network that cannot be simulated here.
 pub fn graph(format: Format, file: &str, text: &str) -> Result<Graph, ForeignError> {
     match format {
-        Format::Hpcc => HpccTopology::parse(file, text)?.graph(file),
+        Format::Hpcc | Format::Ns3Rdma => HpccTopology::parse(file, text)?.graph(file),
         Format::Htsim => HtsimTopology::parse(file, text)?.graph(file),
     }
 }
 
-/// The flows in a file: HPCC's `flow.txt` or htsim's `.cm`.
+/// Refuses flows of ns3-rdma where HPCC's were announced.
+pub(crate) fn not_rdma(file: &str, content: &str, remedy: &str) -> Result<(), ForeignError> {
+    if Reading::of(content) != Reading::Ns3Rdma {
+        return Ok(());
+    }
+    let reason = format!(
+        "flows of ns3-rdma (packets, a start, an end), not of HPCC's simulator (a port, bytes, a \
+         start); {remedy}"
+    );
+    Err(text::refused(file, 1, reason))
+}
+
+/// The flows in a file: HPCC's `flow.txt` or htsim's `.cm`. Those of ns3-rdma have packets with a
+/// payload of 1,000 B, the default there.
 ///
 /// # Errors
 /// The file is not such a file, is inconsistent, or has flows that a scenario cannot express.
 pub fn flows(format: Format, file: &str, content: &str) -> Result<Vec<Flow>, ForeignError> {
     match format {
-        Format::Hpcc => Ok(HpccFlows::parse(file, content)?.named()),
+        Format::Hpcc => {
+            not_rdma(file, content, "format = \"ns3-rdma\" reads them")?;
+            Ok(HpccFlows::parse(file, content)?.named())
+        }
+        Format::Ns3Rdma => Ok(HpccFlows::rdma(file, content, RDMA_PAYLOAD)?.named()),
         Format::Htsim => {
             let matrix = HtsimMatrix::parse(file, content)?;
             if let Some(failure) = matrix.failures.first() {

@@ -2,6 +2,7 @@
 
 mod detect;
 mod hpcc;
+mod hpcc_marking;
 mod hpcc_scheme;
 mod htsim;
 mod write;
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use incast_cc::{Bytes, Rate, Span};
 
 use crate::foreign::htsim_triggers::last_end;
-use crate::foreign::{Flow, ForeignError, Format, Graph, Start};
+use crate::foreign::{Flow, ForeignError, Format, Graph, Start, not_rdma};
 use crate::{Document, ScenarioError};
 use detect::detect;
 use write::Draft;
@@ -23,8 +24,10 @@ pub enum Kind {
     HpccConfig,
     /// HPCC's topology.
     HpccTopology,
-    /// HPCC's flows.
+    /// HPCC's flows, or ConWeave's.
     HpccFlows,
+    /// The flows of ns3-rdma.
+    Ns3RdmaFlows,
     /// HPCC's selection of nodes to trace.
     HpccTrace,
     /// htsim's connection matrix.
@@ -35,10 +38,11 @@ pub enum Kind {
 
 impl Kind {
     /// The kinds by name.
-    pub const NAMES: [(&'static str, Self); 6] = [
+    pub const NAMES: [(&'static str, Self); 7] = [
         ("hpcc-config", Self::HpccConfig),
         ("hpcc-topology", Self::HpccTopology),
         ("hpcc-flows", Self::HpccFlows),
+        ("ns3-rdma-flows", Self::Ns3RdmaFlows),
         ("hpcc-trace", Self::HpccTrace),
         ("htsim-matrix", Self::HtsimMatrix),
         ("htsim-topology", Self::HtsimTopology),
@@ -60,6 +64,7 @@ impl Kind {
             Self::HpccConfig | Self::HpccTopology | Self::HpccFlows | Self::HpccTrace => {
                 Format::Hpcc
             }
+            Self::Ns3RdmaFlows => Format::Ns3Rdma,
             Self::HtsimMatrix | Self::HtsimTopology => Format::Htsim,
         }
     }
@@ -70,6 +75,8 @@ impl Kind {
 pub struct Options {
     /// The kind of each file, in order; if empty, kinds are found from the content.
     pub kinds: Vec<Kind>,
+    /// The simulator that the files are for, where their content leaves a choice.
+    pub format: Option<Format>,
     /// The scenario's title; made from the names of the files if absent.
     pub title: Option<String>,
 }
@@ -109,7 +116,10 @@ const MOST_INLINE: usize = 10_000;
 /// A file is unknown or inconsistent, or the files together do not make a scenario.
 pub fn import(files: &[(&str, &str)], options: &Options) -> Result<Imported, ForeignError> {
     let sources: Vec<_> = files.iter().map(|&(name, text)| Source { name, text }).collect();
-    let kinds = if options.kinds.is_empty() { detect(&sources)? } else { options.kinds.clone() };
+    let kinds = match options.kinds.as_slice() {
+        [] => detect(&sources, options.format)?,
+        kinds => kinds.to_vec(),
+    };
     if kinds.len() != sources.len() {
         let message = format!(
             "{} kinds for {} files; name one for each, or none",
@@ -117,6 +127,14 @@ pub fn import(files: &[(&str, &str)], options: &Options) -> Result<Imported, For
             sources.len()
         );
         return Err(ForeignError::Together(message));
+    }
+    if let Some(told) = options.format {
+        same_simulator(told, &kinds, &sources)?;
+    } else {
+        let of_hpcc = kinds.iter().zip(&sources).filter(|(kind, _)| **kind == Kind::HpccFlows);
+        for (_, source) in of_hpcc {
+            not_rdma(source.name, source.text, "name them ns3-rdma-flows")?;
+        }
     }
     let mut known: BTreeMap<Kind, Source<'_>> = BTreeMap::new();
     for (kind, source) in kinds.iter().zip(&sources) {
@@ -127,7 +145,8 @@ pub fn import(files: &[(&str, &str)], options: &Options) -> Result<Imported, For
         }
     }
     let formats = |format| known.keys().any(|kind| kind.format() == format);
-    let mut draft = match (formats(Format::Hpcc), formats(Format::Htsim)) {
+    let hpcc = formats(Format::Hpcc) || formats(Format::Ns3Rdma);
+    let mut draft = match (hpcc, formats(Format::Htsim)) {
         (true, false) => hpcc::draft(&known)?,
         (false, true) => htsim::draft(&known)?,
         (true, true) => {
@@ -158,13 +177,45 @@ pub fn import(files: &[(&str, &str)], options: &Options) -> Result<Imported, For
     Ok(Imported { scenario_toml, files, notes })
 }
 
+/// Refuses files that are not of the simulator which the user named. All but the flows of ns3-rdma
+/// and of HPCC's simulator are in the same formats.
+fn same_simulator(
+    told: Format,
+    kinds: &[Kind],
+    sources: &[Source<'_>],
+) -> Result<(), ForeignError> {
+    let fits = |kind: Kind| match (told, kind) {
+        (Format::Ns3Rdma, Kind::HpccFlows) => false,
+        (Format::Ns3Rdma, kind) => kind.format() != Format::Htsim,
+        (told, kind) => kind.format() == told,
+    };
+    match kinds.iter().zip(sources).find(|(kind, _)| !fits(**kind)) {
+        None => Ok(()),
+        Some((kind, source)) => Err(ForeignError::Together(format!(
+            "{} is {}, which is no file of {}; take out --as, or name another simulator",
+            source.name,
+            kind.as_str(),
+            told.as_str()
+        ))),
+    }
+}
+
+/// The longest run.
+const LONGEST: Span = Span::from_secs(1_000);
+
 /// The additional milliseconds of a run where a flow has no end.
 const ENDLESS: u64 = 10;
 
 /// The simulated time where no file gives one: twice the time that the flows need at the rates of
 /// the hosts' links, counted from the first start, in whole milliseconds. It is longer where flows
-/// have no end.
-fn estimated_duration(graph: &Graph, flows: &[Flow]) -> Result<Span, ForeignError> {
+/// have no end, and no longer than until `all_ended`, when all flows have stopped. The `remedy`
+/// ends the sentence on flows that need too long.
+fn estimated_duration(
+    graph: &Graph,
+    flows: &[Flow],
+    all_ended: Option<Span>,
+    remedy: &str,
+) -> Result<Span, ForeignError> {
     let hosts: BTreeSet<&str> = graph.hosts.iter().map(String::as_str).collect();
     let mut rates: BTreeMap<&str, Rate> = BTreeMap::new();
     for link in &graph.links {
@@ -191,11 +242,11 @@ fn estimated_duration(graph: &Graph, flows: &[Flow]) -> Result<Span, ForeignErro
     let whole = (first + (end - first) * 2).as_ps().div_ceil(1_000_000_000);
     // A flow without end needs additional time to settle.
     let more = if flows.iter().any(|flow| flow.size.is_none()) { ENDLESS } else { 1 };
-    let duration = Span::from_ms(whole + more);
-    if duration > Span::from_secs(1_000) {
+    let duration = Span::from_ms(whole + more).min(all_ended.unwrap_or(Span::MAX));
+    if duration > LONGEST {
         let message = format!(
             "the flows need more than 1000 s, the longest run, at the rates of their hosts: \
-             {duration}"
+             {duration}; {remedy}"
         );
         return Err(ForeignError::Together(message));
     }

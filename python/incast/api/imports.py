@@ -17,12 +17,18 @@ _SCENARIO = "scenario.toml"
 
 
 def import_files(
-    files: Sequence[Path], formats: Sequence[str], out: Path | None, *, force: bool = False
+    files: Sequence[Path],
+    formats: Sequence[str],
+    out: Path | None,
+    *,
+    simulator: str | None = None,
+    force: bool = False,
 ) -> tuple[list[Path], list[str]]:
     """Writes what `files` make: the table of a file of results, or else a scenario.
 
-    Returns what was written, and notes on what was not taken over. Nothing is overwritten unless
-    `force` says so, and the files that are read never are.
+    `simulator` says whose files they are where the text may be of two. Returns what was written,
+    and notes on what was not taken over. Nothing is overwritten unless `force` says so, and the
+    files that are read never are.
     """
     if len(files) == 1 and len(formats) < 2:
         table = _core.read_results(str(files[0]), inputs.text(files[0]), *formats)
@@ -30,7 +36,8 @@ def import_files(
             out = Path(files[0].with_suffix(".parquet").name) if out is None else out
             _write_table(files[0], table, out, force=force)
             return [out], []
-    return write(files, formats, Path(_SCENARIO) if out is None else out, force=force)
+    out = Path(_SCENARIO) if out is None else out
+    return write(files, formats, out, simulator=simulator, force=force)
 
 
 def read_foreign(path: str | os.PathLike[str], kind: str | None = None) -> pl.DataFrame:
@@ -54,7 +61,12 @@ def read_foreign(path: str | os.PathLike[str], kind: str | None = None) -> pl.Da
 
 
 def write(
-    files: Sequence[Path], formats: Sequence[str], out: Path, *, force: bool = False
+    files: Sequence[Path],
+    formats: Sequence[str],
+    out: Path,
+    *,
+    simulator: str | None = None,
+    force: bool = False,
 ) -> tuple[list[Path], list[str]]:
     """Writes the scenario that `files` make to `out`, and beside it what it reads.
 
@@ -62,7 +74,7 @@ def write(
     `force` says so, and the files that are read never are.
     """
     texts = [(str(file), inputs.text(file)) for file in files]
-    toml, beside, notes = _core.import_files(texts, formats)
+    toml, beside, notes = _core.import_files(texts, formats, simulator)
     sources = {file.resolve() for file in files}
     planned = [(out, toml)]
     for name, text in beside:

@@ -13,8 +13,8 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="HPCC's configuration, topology, flows and trace, or htsim's .cm and .topo; or "
-            "HPCC's fct.txt or pfc.txt alone.",
+            help="Configuration, topology, flows and trace of HPCC's simulator or a relative, or "
+            "htsim's .cm and .topo; or HPCC's fct.txt or pfc.txt alone.",
         ),
     ],
     formats: Annotated[
@@ -23,6 +23,14 @@ def import_(
             "--format",
             metavar="NAME",
             help="What a FILE is, such as hpcc-flows, if its text does not tell; once for each.",
+        ),
+    ] = None,
+    simulator: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="SIMULATOR",
+            help="Whose flows they are where the text may be of two: hpcc, ns3-rdma or htsim.",
         ),
     ] = None,
     out: Annotated[
@@ -39,7 +47,9 @@ def import_(
 
     Files of results become a table. What was not taken over is said.
     """
-    written, notes = late.imports.import_files(files, formats or (), out, force=force)
+    written, notes = late.imports.import_files(
+        files, formats or (), out, simulator=simulator, force=force
+    )
     for note in notes:
         print(f"note: {note}")
     for path in written:

@@ -37,10 +37,15 @@ pub struct Config {
     pub buffer: Option<Bytes>,
     /// Marking by rate: `KMIN_MAP` and `KMAX_MAP` in bytes, `PMAX_MAP` in millionths.
     pub maps: BTreeMap<&'static str, Set<BTreeMap<u64, u64>>>,
+    /// ns3-rdma's marking for all rates: `KMIN` and `KMAX` in bytes, `PMAX` in millionths.
+    pub marks: BTreeMap<&'static str, u64>,
     /// A link failure: `LINK_DOWN`.
     pub link_down: Option<Set<LinkDown>>,
     /// The names of files, by key.
     pub files: BTreeMap<String, String>,
+    /// Keys of maps with more pairs than they announce, which that simulator does not read: the key
+    /// and its line.
+    pub surplus: Vec<Set<&'static str>>,
     /// Keys without a counterpart here, with their values.
     pub others: Vec<(String, String)>,
 }
@@ -66,13 +71,15 @@ const FLAGS: [&str; 6] = [
 const RATES: [&str; 3] = ["RATE_AI", "RATE_HAI", "MIN_RATE"];
 /// Times, with the length of their unit in picoseconds.
 const TIMES: [(&str, u64); 4] = [
-    ("SIMULATOR_STOP_TIME", 1_000_000_000_000),
     ("ALPHA_RESUME_INTERVAL", 1_000_000),
     ("RP_TIMER", 1_000_000),
     ("RATE_DECREASE_INTERVAL", 1_000_000),
+    ("CNP_INTERVAL", 1_000_000),
 ];
-const COUNTS: [&str; 3] = ["FAST_RECOVERY_TIMES", "MI_THRESH", "L2_ACK_INTERVAL"];
-const FRACTIONS: [&str; 3] = ["EWMA_GAIN", "U_TARGET", "ERROR_RATE_PER_LINK"];
+const COUNTS: [&str; 4] = ["FAST_RECOVERY_TIMES", "MI_THRESH", "L2_ACK_INTERVAL", "BYTE_COUNTER"];
+const FRACTIONS: [&str; 4] = ["EWMA_GAIN", "DCTCP_GAIN", "U_TARGET", "ERROR_RATE_PER_LINK"];
+/// ns3-rdma's marking, with the scale of the values: packets of 1,030 B, and millionths.
+const MARKS: [(&str, u64); 3] = [("KMIN", 1_030), ("KMAX", 1_030), ("PMAX", 1_000_000)];
 /// Maps, with the scale of their values: kilobytes of 1,000 bytes, and millionths.
 const MAPS: [(&str, u64); 3] = [("KMIN_MAP", 1_000), ("KMAX_MAP", 1_000), ("PMAX_MAP", 1_000_000)];
 
@@ -103,8 +110,12 @@ impl Config {
                 config.flags.insert(key, one()?.number::<u32>("0 or 1")? != 0);
             } else if let Some(key) = named(&RATES, key) {
                 config.rates.insert(key, one()?.rate()?);
+            } else if key == "SIMULATOR_STOP_TIME" {
+                config.times.insert("SIMULATOR_STOP_TIME", one()?.time("a time")?);
             } else if let Some(&(key, unit)) = TIMES.iter().find(|(known, _)| *known == key) {
                 config.times.insert(key, Span::from_ps(one()?.nearest(unit, "a time")?));
+            } else if let Some(&(key, scale)) = MARKS.iter().find(|(known, _)| *known == key) {
+                config.marks.insert(key, one()?.nearest(scale, "a number")?);
             } else if let Some(key) = named(&COUNTS, key) {
                 config.counts.insert(key, one()?.number("a whole number")?);
             } else if let Some(key) = named(&FRACTIONS, key) {
@@ -112,7 +123,10 @@ impl Config {
                 value.nearest(1, "a number")?;
                 config.fractions.insert(key, value.text.to_owned());
             } else if let Some(&(key, scale)) = MAPS.iter().find(|(known, _)| *known == key) {
-                config.maps.insert(key, Set { value: map(&line, scale)?, line: line.number });
+                let (value, all) = map(&line, scale)?;
+                config.maps.insert(key, Set { value, line: line.number });
+                config.surplus.retain(|other| other.value != key);
+                config.surplus.extend((!all).then_some(Set { value: key, line: line.number }));
             } else if key == "CC_MODE" {
                 config.cc_mode =
                     Some(Set { value: one()?.number("a whole number")?, line: line.number });
@@ -144,6 +158,12 @@ impl Config {
         Ok(config)
     }
 
+    /// Whether the keys are those of ns3-rdma, which has one kind of congestion control and one
+    /// marking for all rates.
+    pub(crate) fn is_rdma(&self) -> bool {
+        !self.marks.is_empty() || self.fractions.contains_key("DCTCP_GAIN")
+    }
+
     /// The value of a flag, or `default`, its value in HPCC's simulator when absent.
     pub fn flag(&self, key: &str, default: bool) -> bool {
         self.flags.get(key).copied().unwrap_or(default)
@@ -160,8 +180,9 @@ fn named(known: &[&'static str], key: &str) -> Option<&'static str> {
     known.iter().find(|known| **known == key).copied()
 }
 
-/// Reads `count`, then that many pairs of a rate in bits per second and a value.
-fn map(line: &Line<'_>, scale: u64) -> Result<BTreeMap<u64, u64>, ForeignError> {
+/// Reads `count`, then that many pairs of a rate in bits per second and a value. Tells whether the
+/// line ends there.
+fn map(line: &Line<'_>, scale: u64) -> Result<(BTreeMap<u64, u64>, bool), ForeignError> {
     let mut words = line.words[1..].iter();
     let short = || {
         line.unexpected("the end of the line", "a count, and so many pairs of a rate and a value")
@@ -173,10 +194,7 @@ fn map(line: &Line<'_>, scale: u64) -> Result<BTreeMap<u64, u64>, ForeignError> 
             (*words.next().ok_or_else(short)?, *words.next().ok_or_else(short)?);
         map.insert(rate.number("a rate in bits per second")?, value.nearest(scale, "a number")?);
     }
-    match words.next() {
-        Some(more) => Err(more.unexpected(format!("the end of the line after {count} pairs"))),
-        None => Ok(map),
-    }
+    Ok((map, words.next().is_none()))
 }
 
 /// Reads the time in microseconds after 2 s, when HPCC's traffic usually starts, and two nodes. A

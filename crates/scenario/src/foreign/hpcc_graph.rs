@@ -32,6 +32,7 @@ impl Topology {
             ends: [(0, 1), (1, 0)].map(|(a, b)| homes.end(link.ends[a], link.ends[b])),
             rate: link.rate,
             delay: link.delay,
+            loss: link.error_rate,
         });
         let switches = self.switches.iter();
         Ok(Graph {
@@ -46,12 +47,6 @@ impl Topology {
 
     fn notes(&self, file: &str, several: usize) -> Vec<String> {
         let mut notes = Vec::new();
-        let lossy = self.links.iter().filter(|link| link.error_rate > 0.0).count();
-        if lossy > 0 {
-            notes.push(format!(
-                "{file}: the error rate of {lossy} of the links is ignored: links lose nothing here"
-            ));
-        }
         let parallel = self.links.len() - self.routed().len();
         if parallel > 0 {
             notes.push(format!(

@@ -91,8 +91,14 @@ impl<'a> Homes<'a> {
     /// hop; [`None`] where there is no path.
     fn ends(&self, from: u32, distance: &[Option<u32>], hash: &mut Random) -> Option<[u32; 2]> {
         let at = |switch: u32| distance[switch as usize];
+        let is_nv = |switch: u32| self.topology.nv_switches.contains(&switch);
         let mut choose = |switches: &[u32], left: u32| {
-            let next: Vec<_> = switches.iter().filter(|&&next| at(next) == Some(left)).collect();
+            let mut next: Vec<_> =
+                switches.iter().filter(|&&next| at(next) == Some(left)).collect();
+            // SimAI prefers NVSwitches among shortest paths.
+            if next.iter().any(|&&next| is_nv(next)) {
+                next.retain(|&&next| is_nv(next));
+            }
             let count = u32::try_from(next.len()).unwrap_or(u32::MAX);
             next.get(hash.below(count) as usize).map(|next| **next)
         };

@@ -1,21 +1,26 @@
-//! The topology file of HPCC's simulator: `nodes switches links`, the ids of the switches, and a
-//! line `a b rate delay error_rate` for each link. Ids count from 0. An id that is not a switch is
-//! a host.
+//! The topology file of HPCC's simulator and its descendants: the numbers of nodes, switches and
+//! links, the ids of the switches, and a line `a b rate delay error_rate` for each link. Ids count
+//! from 0. An id that is not a switch is a host.
 
 use std::collections::BTreeSet;
 
 use incast_cc::{Rate, Span};
 
 use super::ForeignError;
-use super::text::{MOST, ended, lines};
+use super::hpcc_header::{EXPECTED, Header, Origin};
+use super::text::{ended, lines};
 
 /// The content of the file.
 #[derive(Clone, Debug)]
 pub struct Topology {
+    /// The simulator that the file is for.
+    pub(crate) origin: Origin,
     /// The number of hosts and switches together.
     pub nodes: u32,
     /// The ids of the switches, ascending.
     pub switches: BTreeSet<u32>,
+    /// The ids of those switches that are NVSwitches, which connect the GPUs of a server in SimAI.
+    pub nv_switches: BTreeSet<u32>,
     /// The links, in the file's order.
     pub links: Vec<Cable>,
     /// The last line that was read, if more lines follow.
@@ -44,20 +49,10 @@ impl Topology {
     /// The text is not such a file, or is inconsistent.
     pub fn parse(file: &str, text: &str) -> Result<Self, ForeignError> {
         let mut lines = lines(file, text);
-        let header = "the numbers of nodes, switches and links";
-        let first = lines.next().ok_or_else(|| ended(file, text, header))?;
-        let [nodes, switch_count, link_count] = first.columns(header)?;
-        let (announced, of_links) = (switch_count, link_count);
-        let nodes: u32 = nodes.number("the number of nodes")?;
-        let switch_count: u32 = switch_count.number("the number of switches")?;
-        let link_count: u64 = link_count.number("the number of links")?;
-        if u64::from(nodes) > MOST {
-            return Err(first.refused(format!("{nodes} nodes; expected at most {MOST}")));
-        }
-        if switch_count >= nodes {
-            return Err(announced.unexpected(format!("fewer switches than the {nodes} nodes")));
-        }
-        let mut switches = BTreeSet::new();
+        let first = lines.next().ok_or_else(|| ended(file, text, EXPECTED))?;
+        let header = Header::of(&first)?;
+        let (nodes, switch_count, of_links) = (header.nodes, header.switches, header.of_links);
+        let (mut switches, mut nv_switches) = (BTreeSet::new(), BTreeSet::new());
         while switches.len() < switch_count as usize {
             let expected = format!("the ids of {switch_count} switches");
             let line = lines.next().ok_or_else(|| ended(file, text, &expected))?;
@@ -65,13 +60,17 @@ impl Topology {
                 if switches.len() == switch_count as usize {
                     return Err(word.unexpected(format!("{expected}, and then the links")));
                 }
-                if !switches.insert(word.node(nodes)?) {
+                let id = word.node(nodes)?;
+                if switches.len() < header.nv_switches as usize {
+                    nv_switches.insert(id);
+                }
+                if !switches.insert(id) {
                     return Err(word.refused(format!("switch {} is there twice", word.text)));
                 }
             }
         }
         let mut links = Vec::new();
-        for number in 1..=link_count {
+        for number in 1..=header.links {
             let line = lines.next().ok_or_else(|| {
                 let expected = format!(
                     "link {number} of the {} announced in line {}",
@@ -92,7 +91,7 @@ impl Topology {
             links.push(Cable { ends, rate, delay, error_rate, line: line.number });
         }
         let rest = lines.next().map(|line| line.number);
-        Ok(Self { nodes, switches, links, rest })
+        Ok(Self { origin: header.origin, nodes, switches, nv_switches, links, rest })
     }
 
     /// Whether a node is a host.
@@ -113,7 +112,7 @@ impl Topology {
 
     /// The links that carry packets: the last one where several join two nodes. In the file's
     /// order.
-    pub(super) fn routed(&self) -> Vec<&Cable> {
+    pub(crate) fn routed(&self) -> Vec<&Cable> {
         let mut pairs = BTreeSet::new();
         let last = |link: &&Cable| {
             let [a, b] = link.ends;

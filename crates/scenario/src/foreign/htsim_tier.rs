@@ -1,5 +1,7 @@
 //! A tier of htsim's topology file, and its lines.
 
+use incast_cc::FASTEST_LINE;
+
 use super::ForeignError;
 use super::text::{Word, refused};
 
@@ -75,8 +77,9 @@ impl Seen {
         if number == 0 && name != "switch_latency_ns" {
             return Err(value.unexpected("a number above zero"));
         }
-        if name == "downlink_speed_gbps" && number > 1_600 {
-            return Err(value.unexpected("a speed of up to 1600 Gb/s"));
+        let most = FASTEST_LINE.as_bps() / 1_000_000_000;
+        if name == "downlink_speed_gbps" && number > most {
+            return Err(value.unexpected(format!("a speed of up to {most} Gb/s")));
         }
         if name.starts_with("radix") && number > 100_000 {
             return Err(value.unexpected("a radix of up to 100000"));

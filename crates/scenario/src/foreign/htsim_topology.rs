@@ -2,7 +2,7 @@
 //! `ToR` switches, whose downlinks go to hosts; the downlinks of tiers 1 and 2 go to the tier
 //! below.
 
-use incast_cc::{Rate, Span};
+use incast_cc::{FASTEST_LINE, Rate, Span};
 
 use super::htsim_tier::{Seen, Tier, once};
 use super::text::{MOST, Word, ended, lines, refused};
@@ -122,7 +122,7 @@ impl Tree {
         let mut links = Vec::new();
         let mut link = |tier: usize, ends: [String; 2]| {
             let (rate, delay) = (self.rate(tier), self.delay(tier));
-            links.push(Link { ends, rate, delay });
+            links.push(Link { ends, rate, delay, loss: 0.0 });
         };
         for host in 0..self.nodes {
             link(0, [format!("host{host}"), format!("tor{}", host / low.down)]);
@@ -229,11 +229,11 @@ impl Tree {
             );
             return fail(&low, reason);
         }
-        let most = Rate::from_gbps(1_600);
-        let wide = (1..self.tiers.len()).find(|&tier| self.rate(tier) > most);
+        let wide = (1..self.tiers.len()).find(|&tier| self.rate(tier) > FASTEST_LINE);
         if let Some(tier) = wide {
             let reason = format!(
-                "bundles of {} links of {} Gb/s are more than {most}, the most that one link has here",
+                "bundles of {} links of {} Gb/s are more than {FASTEST_LINE}, the most that one \
+                 link has here",
                 self.tiers[tier].bundle, self.tiers[tier].gbps
             );
             return fail(&self.tiers[tier], reason);

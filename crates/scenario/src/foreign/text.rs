@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use incast_cc::{Bytes, Rate, Span};
+use incast_cc::{Bytes, FASTEST_LINE, Rate, SLOWEST_LINE, Span};
 
 use super::error::{FilePlace, ForeignError};
 
@@ -141,10 +141,10 @@ impl<'a> Word<'a> {
     /// Reads a rate as ns-3 writes it, within the range of a link.
     pub(super) fn link_rate(self) -> Result<Rate, ForeignError> {
         let rate = self.rate()?;
-        if (Rate::from_mbps(1)..=Rate::from_gbps(1_600)).contains(&rate) {
+        if (SLOWEST_LINE..=FASTEST_LINE).contains(&rate) {
             return Ok(rate);
         }
-        Err(self.unexpected("a rate from 1Mbps to 1600Gbps"))
+        Err(self.unexpected(format!("a rate from {SLOWEST_LINE} to {FASTEST_LINE}")))
     }
 
     /// Reads a rate as ns-3 writes it: bits or bytes per second, decimal or binary; without a unit
@@ -174,6 +174,15 @@ impl<'a> Word<'a> {
             return Err(self.unexpected(format!("{expected}, at most 1000 seconds")));
         }
         Ok(time)
+    }
+
+    /// Reads a time in seconds, to the nearest picosecond; the greatest time if it is later.
+    pub(super) fn time(self, expected: &str) -> Result<Span, ForeignError> {
+        let (number, rest) = decimal(self.text).ok_or_else(|| self.unexpected(expected))?;
+        if !rest.is_empty() {
+            return Err(self.unexpected(expected));
+        }
+        Ok(number.scaled(1_000_000_000_000).map_or(Span::MAX, |(ps, _)| Span::from_ps(ps)))
     }
 
     /// The size of a flow in bytes.
@@ -239,13 +248,13 @@ fn rate_unit(unit: &str) -> Option<u64> {
 
 /// A decimal number: `digits` times ten to the power of `exponent`.
 #[derive(Clone, Copy, Debug)]
-struct Decimal {
+pub(super) struct Decimal {
     digits: u128,
     exponent: i32,
 }
 
 /// The number at the start of `text`, and the rest of the text.
-fn decimal(text: &str) -> Option<(Decimal, &str)> {
+pub(super) fn decimal(text: &str) -> Option<(Decimal, &str)> {
     let (mut digits, mut exponent, mut point, mut any) = (0_u128, 0_i32, false, false);
     let mut end = text.len();
     for (at, c) in text.char_indices() {

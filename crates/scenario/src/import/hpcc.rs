@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use incast_cc::{Rate, Span};
+use incast_cc::Span;
 
+use super::hpcc_marking::{buffer, marking};
 use super::hpcc_scheme::{Scheme, Used};
 use super::write::{Draft, Event, Setting, class_name};
-use super::{ForeignError, Kind, Source, estimated_duration, warmup};
+use super::{ForeignError, Kind, LONGEST, Source, estimated_duration, warmup};
 use crate::foreign::hpcc_config::{Config, LinkDown};
+use crate::foreign::hpcc_flows::RDMA_PAYLOAD;
+use crate::foreign::hpcc_header::Origin;
 use crate::foreign::hpcc_homes::Homes;
 use crate::foreign::hpcc_topology::after_the_end;
 use crate::foreign::text::refused;
-use crate::foreign::{Flow, Format, Graph, HpccFlows, HpccTopology, HpccTrace};
+use crate::foreign::{Flow, Format, Graph, HpccFlows, HpccTopology, HpccTrace, Start};
 
 /// The end of a run in HPCC's simulator if the configuration has none.
 const STOP: Span = Span::from_ms(3_010);
@@ -19,21 +22,32 @@ const STOP: Span = Span::from_ms(3_010);
 pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, ForeignError> {
     let config_source = known.get(&Kind::HpccConfig);
     let config = config_source.map(|source| Config::parse(source.name, source.text)).transpose()?;
-    let named = |key: &str| match config.as_ref().and_then(|config| config.files.get(key)) {
-        Some(name) => format!(": {key} in the configuration is {name}"),
-        None => String::new(),
-    };
-    let need = |kind: Kind, key: &str| {
-        let message = || {
-            format!("there is no {} among the files{}; give it as well", kind.as_str(), named(key))
+    let missing = |kind: Kind, key: &str| {
+        let named = match config.as_ref().and_then(|config| config.files.get(key)) {
+            Some(name) => format!(": {key} in the configuration is {name}"),
+            None => String::new(),
         };
-        known.get(&kind).ok_or_else(|| ForeignError::Together(message()))
+        let kind = kind.as_str();
+        ForeignError::Together(format!(
+            "there is no {kind} among the files{named}; give it as well"
+        ))
     };
-    let topology_source = need(Kind::HpccTopology, "TOPOLOGY_FILE")?;
-    let flow_source = need(Kind::HpccFlows, "FLOW_FILE")?;
+    let topology_source = known
+        .get(&Kind::HpccTopology)
+        .ok_or_else(|| missing(Kind::HpccTopology, "TOPOLOGY_FILE"))?;
     let topology = HpccTopology::parse(topology_source.name, topology_source.text)?;
     let graph = topology.graph(topology_source.name)?;
-    let parsed = HpccFlows::parse(flow_source.name, flow_source.text)?;
+    let (flow_source, parsed) = read_flows(known, config.as_ref())?.ok_or_else(|| {
+        if topology.origin != Origin::SimAi {
+            return missing(Kind::HpccFlows, "FLOW_FILE");
+        }
+        ForeignError::Together(format!(
+            "{} is SimAI's, whose flows come from a workload that is not read here; give flows in \
+             HPCC's columns as well, or name the topology in [network.file] of a scenario of your \
+             own",
+            topology_source.name
+        ))
+    })?;
     for flow in &parsed.flows {
         if let Some(node) = [flow.from, flow.to].into_iter().find(|&node| !topology.is_host(node)) {
             let reason = format!("node {node} is no host in {}", topology_source.name);
@@ -47,20 +61,25 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
     let flows = homes.flows(&parsed);
     let mut notes = graph.notes.clone();
     notes.extend(parsed.rest.map(|line| after_the_end(flow_source.name, line, "flow")));
-    let classes = classes(&flows, &mut notes);
-    let stop = config.as_ref().and_then(|config| config.times.get("SIMULATOR_STOP_TIME"));
-    let duration = match (&config, stop) {
-        (_, Some(&stop)) => (stop, "SIMULATOR_STOP_TIME".to_owned()),
-        (Some(_), None) => (STOP, "the original's default".to_owned()),
-        (None, None) => {
-            let source = "twice what the flows need at the rates of their hosts".to_owned();
-            (estimated_duration(&graph, &flows)?, source)
-        }
-    };
-    if !(Span::from_us(1)..=Span::from_secs(1_000)).contains(&duration.0) {
-        let message = format!("SIMULATOR_STOP_TIME of {}; expected 1us to 1000s", duration.0);
-        return Err(ForeignError::Together(message));
+    let last_end = parsed.flows.iter().map(|flow| flow.end).max().flatten();
+    let duration = duration(config.as_ref(), (&graph, &flows, last_end), &mut notes)?;
+    if let Some(end) = parsed.flows.iter().filter_map(|flow| flow.end).min()
+        && end < duration.0
+    {
+        notes.push(format!(
+            "{}: the ends of flows are ignored: a flow that is late goes on until all is sent",
+            flow_source.name
+        ));
     }
+    let all = flows.len();
+    let flows = in_time(flows, duration.0, flow_source.name, &mut notes);
+    let differ = homes.several() > 0 || flows.len() < all;
+    let classes = classes(&flows, &mut notes);
+    let (format, odd_payload) = match parsed.payload {
+        Some(payload) => (Format::Ns3Rdma, payload != RDMA_PAYLOAD),
+        None => (Format::Hpcc, false),
+    };
+    let stops = duration.1 == "SIMULATOR_STOP_TIME";
     let mut draft = Draft {
         title: format!(
             "Imported from HPCC's simulator: {} on {}",
@@ -78,12 +97,12 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
         tables: vec![],
         classes,
         flows,
-        flow_file: (flow_source.base().to_owned(), flow_source.text.to_owned(), Format::Hpcc),
-        flows_differ: homes.several() > 0,
+        flow_file: (flow_source.base().to_owned(), flow_source.text.to_owned(), format),
+        flows_differ: differ || odd_payload,
         parameters: vec![],
         notes,
     };
-    warmup(&mut draft, if stop.is_some() { " (SIMULATOR_STOP_TIME)" } else { "" })?;
+    warmup(&mut draft, if stops { " (SIMULATOR_STOP_TIME)" } else { "" })?;
     if let (Some(config), Some(source)) = (&config, config_source) {
         configure(&mut draft, config, source.name, &topology, &homes)?;
     } else {
@@ -96,6 +115,72 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
         trace(&mut draft, source, &topology, &homes, config.as_ref())?;
     }
     Ok(draft)
+}
+
+/// The file of flows, and its content; [`None`] where there is none.
+fn read_flows<'a>(
+    known: &BTreeMap<Kind, Source<'a>>,
+    config: Option<&Config>,
+) -> Result<Option<(Source<'a>, HpccFlows)>, ForeignError> {
+    let hpcc = known.get(&Kind::HpccFlows);
+    match (hpcc, known.get(&Kind::Ns3RdmaFlows)) {
+        (None, None) => Ok(None),
+        (Some(one), Some(other)) => {
+            let message = format!("{} and {} are both flows; give one", one.name, other.name);
+            Err(ForeignError::Together(message))
+        }
+        (Some(&source), None) => Ok(Some((source, HpccFlows::parse(source.name, source.text)?))),
+        (None, Some(&source)) => {
+            let payload = config.and_then(|config| config.payload).unwrap_or(RDMA_PAYLOAD);
+            Ok(Some((source, HpccFlows::rdma(source.name, source.text, payload)?)))
+        }
+    }
+}
+
+/// The flows that start before the end, with a note on the others. With none in time, all stay, and
+/// the import refuses them by the first.
+fn in_time(flows: Vec<Flow>, end: Span, file: &str, notes: &mut Vec<String>) -> Vec<Flow> {
+    let (early, late): (Vec<Flow>, Vec<Flow>) =
+        flows.into_iter().partition(|flow| !matches!(flow.start, Start::At(at) if at >= end));
+    match (early.is_empty(), late.len()) {
+        (true, _) => return late,
+        (false, 0) => {}
+        (false, count) => notes
+            .push(format!("{file}: flows that start after the end at {end} are left out: {count}")),
+    }
+    early
+}
+
+/// The simulated time, and its source. SimAI sets an end that never comes.
+fn duration(
+    config: Option<&Config>,
+    (graph, flows, last_end): (&Graph, &[Flow], Option<Span>),
+    notes: &mut Vec<String>,
+) -> Result<(Span, String), ForeignError> {
+    const KEY: &str = "SIMULATOR_STOP_TIME";
+    let told = config.map(|config| config.times.get(KEY).copied().unwrap_or(STOP));
+    let is_set = config.is_some_and(|config| config.times.contains_key(KEY));
+    let source = if is_set { KEY } else { "the original's default" };
+    match told {
+        Some(stop) if stop <= LONGEST => {
+            if stop < Span::from_us(1) {
+                let message = format!("{KEY} of {stop}; expected 1us to 1000s");
+                return Err(ForeignError::Together(message));
+            }
+            return Ok((stop, source.to_owned()));
+        }
+        Some(_) => notes.push(format!(
+            "{KEY} is beyond 1000 s, the longest run: the run ends when the flows should have"
+        )),
+        None => {}
+    }
+    let remedy = if config.is_some() {
+        "lower SIMULATOR_STOP_TIME in the configuration to 1000 or less"
+    } else {
+        "give the configuration as well, whose SIMULATOR_STOP_TIME ends the run"
+    };
+    let estimated = estimated_duration(graph, flows, last_end, remedy)?;
+    Ok((estimated, "twice what the flows need at the rates of their hosts".to_owned()))
 }
 
 /// A list of names in a sentence: "a.txt, b.txt and c.txt".
@@ -131,10 +216,17 @@ fn configure(
     let mut used = Used::default();
     let scheme = Scheme::of(config, file, &mut used)?;
     draft.scheme = (scheme.name.to_owned(), scheme.source.clone());
+    if topology.origin == Origin::InetTub {
+        draft.notes.push(format!(
+            "{file}: the topology is of inet-tub's simulator, whose command line has the algorithm \
+             (PowerTCP is CC_MODE 3 there); --cc takes another than that of CC_MODE"
+        ));
+    }
     let mut switch = vec![buffer(config)];
     let mut aqm = Vec::new();
     if config.flag(used.take("ENABLE_QCN"), true) {
-        marking(config, file, &draft.graph, &mut switch, &mut aqm, &mut draft.notes, &mut used)?;
+        let settings = (&mut switch, &mut aqm);
+        marking(config, file, topology, settings, &mut draft.notes, &mut used)?;
     } else {
         used.all(&["KMIN_MAP", "KMAX_MAP", "PMAX_MAP"]);
         draft.notes.push(format!("{file}: ENABLE_QCN 0: switches mark nothing"));
@@ -189,106 +281,14 @@ fn configure(
     used.take("ENABLE_TRACE");
     draft.parameters = scheme.parameters;
     draft.notes.extend(scheme.notes);
+    draft.notes.extend(config.surplus.iter().map(|key| {
+        format!(
+            "{file}:{}: what follows the announced pairs of {} is ignored, as there",
+            key.line, key.value
+        )
+    }));
     draft.notes.extend(used.others(config, file, scheme.name));
     Ok(())
-}
-
-fn buffer(config: &Config) -> Setting {
-    match config.buffer {
-        // 16 MiB is exactly 16777216 B, which no decimal unit writes shorter.
-        Some(buffer) if buffer.get() % (1 << 20) == 0 => {
-            Setting::quoted("buffer", format!("{}MiB", buffer.get() >> 20), "BUFFER_SIZE")
-        }
-        Some(buffer) => Setting::quoted("buffer", buffer, "BUFFER_SIZE"),
-        None => Setting::quoted("buffer", "16MiB", "the original's default"),
-    }
-}
-
-/// The marking of the switches as RED, for the rate that most of their ports have.
-fn marking(
-    config: &Config,
-    file: &str,
-    graph: &Graph,
-    switch: &mut Vec<Setting>,
-    aqm: &mut Vec<Setting>,
-    notes: &mut Vec<String>,
-    used: &mut Used,
-) -> Result<(), ForeignError> {
-    const MAPS: [&str; 3] = ["KMIN_MAP", "KMAX_MAP", "PMAX_MAP"];
-    used.all(&MAPS);
-    let [Some(min), Some(max), Some(probability)] = MAPS.map(|key| config.maps.get(key)) else {
-        notes
-            .push(format!("{file}: without KMIN_MAP, KMAX_MAP and PMAX_MAP switches mark nothing"));
-        return Ok(());
-    };
-    let switches: BTreeSet<_> = graph.switches.iter().map(|switch| switch.name.as_str()).collect();
-    let mut ports: BTreeMap<Rate, usize> = BTreeMap::new();
-    for link in &graph.links {
-        *ports.entry(link.rate).or_default() +=
-            link.ends.iter().filter(|end| switches.contains(end.as_str())).count();
-    }
-    for rate in ports.keys() {
-        for (key, map) in MAPS.iter().zip([min, max, probability]) {
-            if !map.value.contains_key(&rate.as_bps()) {
-                let reason = format!("{key} has no value for links of {rate}; add it");
-                return Err(refused(file, map.line, reason));
-            }
-        }
-    }
-    // The lowest rate among those with the most ports: rates ascend, and `max_by_key` takes the
-    // last.
-    let Some((rate, _)) = ports.iter().rev().max_by_key(|(_, ports)| **ports) else {
-        return Ok(());
-    };
-    let at = |rate: &Rate| [min, max, probability].map(|map| map.value[&rate.as_bps()]);
-    let [low, high, most] = at(rate);
-    let bytes = incast_cc::Bytes::new;
-    if low > high {
-        let reason = format!("KMIN of {} is above KMAX of {} at {rate}", bytes(low), bytes(high));
-        return Err(refused(file, min.line, reason));
-    }
-    if high == 0 || most > 1_000_000 {
-        let reason = format!(
-            "KMAX of {} and PMAX of {} at {rate}; expected KMAX above 0 and PMAX up to 1",
-            bytes(high),
-            millionths(most)
-        );
-        return Err(refused(file, max.line, reason));
-    }
-    let source = |key: &str| format!("{key} at {rate}");
-    // A ramp starts at one byte or more; no queue with a packet is shorter.
-    let low = low.max(1);
-    if low == high {
-        // A queue above KMAX marks every packet.
-        switch.push(Setting::quoted("ecn_threshold", bytes(high), source("KMAX_MAP")));
-    } else {
-        aqm.push(Setting::quoted("kind", "red", "KMIN_MAP, KMAX_MAP and PMAX_MAP"));
-        aqm.push(Setting::quoted("min", bytes(low), source("KMIN_MAP")));
-        aqm.push(Setting::quoted("max", bytes(high), source("KMAX_MAP")));
-        aqm.push(Setting::plain("max_probability", millionths(most), source("PMAX_MAP")));
-        aqm.push(Setting::plain("gentle", false, "above KMAX all are marked"));
-        aqm.push(Setting::plain("weight", 1, "the queue as it is"));
-        aqm.push(Setting::plain("drop", false, "ACKs are not dropped"));
-    }
-    let others = ports.keys().filter(|other| at(other) != at(rate)).map(|other| {
-        let [low, high, most] = at(other);
-        format!("{} to {} with up to {} at {other}", bytes(low), bytes(high), millionths(most))
-    });
-    let others: Vec<_> = others.collect();
-    if !others.is_empty() {
-        notes.push(format!(
-            "{file}: all ports mark as those of {rate} do, which most ports have; there it is {}",
-            others.join(", ")
-        ));
-    }
-    Ok(())
-}
-
-fn millionths(value: u64) -> String {
-    let (whole, rest) = (value / 1_000_000, value % 1_000_000);
-    let text = format!("{whole}.{rest:06}");
-    let text = text.trim_end_matches('0');
-    if text.ends_with('.') { format!("{text}0") } else { text.to_owned() }
 }
 
 /// Packet sizes as in HPCC's simulator: payload, and headers with the INT or the time stamp that
@@ -315,13 +315,7 @@ fn transport(config: &Config, scheme: &Scheme, used: &mut Used) -> Vec<Setting> 
         Setting::plain("ack_priority", config.flag("ACK_HIGH_PRIO", false), "ACK_HIGH_PRIO"),
         Setting::quoted("ack_turnaround", "0us", "as there"),
     ];
-    if let Some(interval) = scheme.cnp_interval {
-        settings.push(Setting::quoted(
-            "cnp_interval",
-            interval,
-            "RATE_DECREASE_INTERVAL, which the sender keeps there",
-        ));
-    }
+    settings.extend(scheme.cnp_interval.clone());
     settings
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use incast_cc::{AnyAlgorithm, Rate, Span};
+use incast_cc::{AnyAlgorithm, Bytes, Rate, Span};
 
 use super::ForeignError;
 use super::write::Setting;
@@ -19,7 +19,7 @@ pub(super) struct Scheme {
     pub(super) telemetry: bool,
     /// The bytes of the stamps in each packet: INT of five hops, or a time stamp.
     pub(super) stamp: u64,
-    pub(super) cnp_interval: Option<Span>,
+    pub(super) cnp_interval: Option<Setting>,
     pub(super) notes: Vec<String>,
 }
 
@@ -46,6 +46,7 @@ impl Used {
             config.counts.keys().copied().collect(),
             config.fractions.keys().copied().collect(),
             config.maps.keys().copied().collect(),
+            config.marks.keys().copied().collect(),
         ];
         let known = numbers.concat().into_iter().filter(|key| !self.0.contains(key));
         let lossless =
@@ -80,8 +81,9 @@ fn why_not(key: &str, scheme: &str) -> String {
         }
         "RATE_BOUND" | "INT_MULTI" | "MULTI_RATE" | "SAMPLE_FEEDBACK" | "PINT_LOG_BASE"
         | "PINT_PROB" => "variants of HPCC that are not here",
-        "ERROR_RATE_PER_LINK" => "links lose nothing here",
+        "ERROR_RATE_PER_LINK" => "[[link]] has the loss of links here",
         "PAUSE_TIME" => "a pause lasts until the switch ends it",
+        "TCP_FLOW_FILE" => "flows over TCP are not read",
         "DATA_RATE" | "LINK_DELAY" => "the topology has them for each link",
         _ if key.ends_with("_FILE") || key.starts_with("QLEN_MON") => {
             "results are tables of a run here"
@@ -95,6 +97,9 @@ fn why_not(key: &str, scheme: &str) -> String {
         | "CLAMP_TARGET_RATE"
         | "FAST_RECOVERY_TIMES"
         | "EWMA_GAIN"
+        | "DCTCP_GAIN"
+        | "BYTE_COUNTER"
+        | "CNP_INTERVAL"
         | "U_TARGET"
         | "MI_THRESH"
         | "FAST_REACT"
@@ -112,11 +117,13 @@ impl Scheme {
     pub(super) fn of(config: &Config, file: &str, used: &mut Used) -> Result<Self, ForeignError> {
         let (mode, line, source) = match &config.cc_mode {
             Some(mode) => (mode.value, mode.line, format!("CC_MODE {}", mode.value)),
+            None if config.is_rdma() => (0, 1, "ns3-rdma has no other".to_owned()),
             None => (1, 1, "CC_MODE 1 is the original's default".to_owned()),
         };
         let mut take = Take { config, used, parameters: vec![] };
         let mut notes = Vec::new();
         let (name, stamp) = match mode {
+            0 if config.is_rdma() => (take.dcqcn_of_rdma(), 0),
             1 => (take.dcqcn(), 0),
             3 => (take.hpcc(), 42),
             7 => (take.timely(file, &mut notes), 8),
@@ -136,10 +143,21 @@ impl Scheme {
         };
         let parameters = take.parameters;
         check(name, &parameters, file)?;
-        let cnp_interval = (mode == 1).then(|| {
-            let interval = config.times.get(used.take("RATE_DECREASE_INTERVAL"));
-            interval.copied().unwrap_or(Span::from_us(4))
+        let cnp_interval = (mode == 0).then(|| {
+            let interval = config.times.get(used.take("CNP_INTERVAL"));
+            Setting::quoted(
+                "cnp_interval",
+                interval.copied().unwrap_or(Span::from_us(50)),
+                "CNP_INTERVAL",
+            )
         });
+        let looks = (mode == 1).then(|| {
+            let interval = config.times.get(used.take("RATE_DECREASE_INTERVAL"));
+            let source = "RATE_DECREASE_INTERVAL, which the sender keeps there";
+            let interval = interval.copied().unwrap_or(Span::from_us(4));
+            Setting::quoted("cnp_interval", interval, source)
+        });
+        let cnp_interval = cnp_interval.or(looks);
         Ok(Self { name, source, parameters, telemetry: mode == 3, stamp, cnp_interval, notes })
     }
 }
@@ -188,20 +206,42 @@ impl Take<'_> {
         self.parameters.push(Setting::quoted(parameter, "0bps", "rates are taken as they stand"));
     }
 
-    fn dcqcn(&mut self) -> &'static str {
+    /// The rates and timers of DCQCN, whose keys are HPCC's and ns3-rdma's.
+    fn rates_and_timers(&mut self) {
         self.rate("rate_ai", "RATE_AI");
         self.rate("rate_hai", "RATE_HAI");
         self.min_rate();
         self.as_they_stand("reference");
         self.time("alpha_timer", "ALPHA_RESUME_INTERVAL");
         self.time("rate_timer", "RP_TIMER");
-        self.count("fast_recovery", "FAST_RECOVERY_TIMES");
-        self.fraction("g", "EWMA_GAIN");
         if let Some(clamp) = self.config.flags.get(self.used.take("CLAMP_TARGET_RATE")) {
             let target = if *clamp { "always" } else { "after-increase" };
             self.parameters.push(Setting::quoted("target", target, "CLAMP_TARGET_RATE"));
         }
+    }
+
+    fn dcqcn(&mut self) -> &'static str {
+        self.rates_and_timers();
+        self.count("fast_recovery", "FAST_RECOVERY_TIMES");
+        self.fraction("g", "EWMA_GAIN");
         "dcqcn:hpcc-simulator"
+    }
+
+    /// ns3-rdma's DCQCN. Its comparisons make a step less of fast recovery than the key says.
+    fn dcqcn_of_rdma(&mut self) -> &'static str {
+        self.rates_and_timers();
+        self.fraction("g", "DCTCP_GAIN");
+        let counts = &self.config.counts;
+        if let Some(&bytes) = counts.get(self.used.take("BYTE_COUNTER")) {
+            let bytes = Bytes::new(bytes.into());
+            self.parameters.push(Setting::quoted("byte_counter", bytes, "BYTE_COUNTER"));
+        }
+        if let Some(steps) = counts.get(self.used.take("FAST_RECOVERY_TIMES")) {
+            let source = "FAST_RECOVERY_TIMES, which counts one more";
+            let steps = steps.saturating_sub(1);
+            self.parameters.push(Setting::plain("fast_recovery", steps, source));
+        }
+        "dcqcn:ns3-rdma"
     }
 
     fn hpcc(&mut self) -> &'static str {

@@ -9,6 +9,9 @@ use super::{ForeignError, Kind, Source, estimated_duration, warmup};
 use crate::foreign::text::refused;
 use crate::foreign::{Format, HtsimMatrix, HtsimTopology};
 
+/// The remedy for flows that need longer than the longest run.
+const SHORTER: &str = "lower their sizes, or set them to 0, which is without end";
+
 pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, ForeignError> {
     let source = known.get(&Kind::HtsimMatrix).ok_or_else(|| {
         let message = "a topology without flows; give a connection matrix (.cm) as well, or name \
@@ -79,7 +82,7 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
         let setting = Setting::quoted("queue_limit", Bytes::new(queue), "Queue_Up and Queue_Down");
         tables.push(("switch", vec![setting]));
     }
-    let duration = estimated_duration(&graph, &flows)?;
+    let duration = estimated_duration(&graph, &flows, None, SHORTER)?;
     let how_long = match endless {
         0 => "twice what the flows need at the rates of their hosts",
         _ => "twice what the flows that end need, and 10 ms for the others; htsim has -end",

@@ -144,8 +144,10 @@ impl Draft {
         out.line("links = [");
         for link in &self.graph.links {
             let [a, b] = &link.ends;
+            let loss =
+                if link.loss > 0.0 { format!(", loss = {}", link.loss) } else { String::new() };
             out.line(format_args!(
-                "  {{ ends = [\"{a}\", \"{b}\"], rate = \"{}\", delay = \"{}\" }},",
+                "  {{ ends = [\"{a}\", \"{b}\"], rate = \"{}\", delay = \"{}\"{loss} }},",
                 link.rate, link.delay
             ));
         }

@@ -9,6 +9,7 @@ mod hpcc;
 mod htsim;
 mod import;
 mod mutations;
+mod relatives;
 
 use incast_cc::Bytes;
 use incast_sim::foreign::{self, Flow, Options};

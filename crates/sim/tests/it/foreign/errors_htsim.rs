@@ -13,8 +13,9 @@ fn topologies_of_htsim_that_do_not_add_up() {
         &[
             (
                 "bundle 2",
-                "bundle 17",
-                "t:16: bundles of 17 links of 100 Gb/s are more than 1.6Tbps, the most that one link has here",
+                "bundle 81",
+                "t:16: bundles of 81 links of 100 Gb/s are more than 8Tbps, the most that one link \
+                 has here",
             ),
             ("Nodes 8\n", "", "t:21: found the end of the file; expected Nodes, which is missing"),
             ("Tiers 2", "Tiers 4", "t:3:7: found \"4\"; expected 2 or 3 tiers"),
@@ -245,6 +246,16 @@ fn triggers_that_a_scenario_cannot_say() {
         matrix(ring, "oneshot"),
         "m:4: it never starts: what it waits for never ends, or waits for it"
     );
+}
+
+#[test]
+fn flows_that_need_too_long_say_what_to_lower() {
+    let matrix = "Nodes 2\nConnections 1\n0->1 start 0 size 1000000000000000\n";
+    let error = import(&[("long.cm", matrix)]);
+    assert!(error.starts_with("the flows need more than 1000 s"), "{error}");
+    assert!(error.ends_with("; lower their sizes, or set them to 0, which is without end"));
+    let endless = matrix.replace("1000000000000000", "0");
+    foreign::import(&[("long.cm", &endless)], &foreign::Options::default()).unwrap();
 }
 
 #[test]

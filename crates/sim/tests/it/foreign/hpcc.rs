@@ -29,12 +29,13 @@ fn links_have_the_rates_and_delays_of_their_lines() {
 }
 
 #[test]
-fn parallel_links_but_the_last_and_losses_are_noted() {
+fn parallel_links_but_the_last_are_noted_and_error_rates_are_losses() {
     let lossy = TOPOLOGY.replacen("25Gbps 0.001ms 0", "25Gbps 0.001ms 0.01", 1);
     let graph = foreign::graph(Format::Hpcc, "topology.txt", &lossy).unwrap();
-    assert_eq!(graph.notes.len(), 2, "{:?}", graph.notes);
-    assert!(graph.notes[0].contains("error rate of 1 of the links"), "{:?}", graph.notes);
-    assert!(graph.notes[1].contains("1 of the links are left out"), "{:?}", graph.notes);
+    assert_eq!(graph.notes.len(), 1, "{:?}", graph.notes);
+    assert!(graph.notes[0].contains("1 of the links are left out"), "{:?}", graph.notes);
+    let losses: Vec<_> = graph.links.iter().map(|link| link.loss).collect();
+    assert_eq!(losses, [0.01, 0.0, 0.0, 0.0, 0.0, 0.0]);
 }
 
 #[test]

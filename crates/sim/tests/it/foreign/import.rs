@@ -362,6 +362,7 @@ fn kinds_that_are_told_win_over_what_is_found() {
     let told = Options {
         kinds: vec![Kind::HpccTopology, Kind::HpccFlows, Kind::HpccTrace],
         title: Some("mine \"and\" yours".into()),
+        ..Options::default()
     };
     let told = foreign::import(&files, &told).unwrap();
     let found = foreign::import(&files, &Options::default()).unwrap();
@@ -369,8 +370,10 @@ fn kinds_that_are_told_win_over_what_is_found() {
     assert_eq!(body(&told.scenario_toml), body(&found.scenario_toml));
     let table: Table = told.scenario_toml.parse().unwrap();
     assert_eq!(text(&table, "title"), "mine \"and\" yours");
-    let swapped =
-        Options { kinds: vec![Kind::HpccFlows, Kind::HpccTopology, Kind::HpccTrace], title: None };
+    let swapped = Options {
+        kinds: vec![Kind::HpccFlows, Kind::HpccTopology, Kind::HpccTrace],
+        ..Options::default()
+    };
     let error = foreign::import(&files, &swapped).unwrap_err().to_string();
     assert_eq!(error, "b:1: found 1 column; expected 3: the numbers of nodes, switches and links");
 }
