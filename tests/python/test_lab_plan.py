@@ -95,6 +95,16 @@ def test_a_read_is_sent_by_the_other_end() -> None:
         ("[switch]", '[switch]\naqm = { kind = "codel" }', "aqm codel: the queue of a test bed"),
         ("[switch]", '[switch]\ndiscipline = "srpt"', "discipline srpt: the queue of a test bed"),
         ("[[traffic]]", '[[traffic]]\nscheme = "cubic"', "has scheme cubic of its own"),
+        (
+            "[switch]",
+            '[[link]]\nfrom = "switch"\nto = "receiver"\nloss = 0.1\n[switch]',
+            r"take \[\[link\]\] out",
+        ),
+        (
+            "[switch]",
+            '[[receiver]]\nhosts = "receiver"\nrate = "1Mbps"\n[switch]',
+            r"take \[\[receiver\]\] out",
+        ),
     ],
 )
 def test_what_a_test_bed_cannot_have_is_said(old: str, new: str, said: str) -> None:

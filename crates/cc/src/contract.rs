@@ -48,13 +48,20 @@
 //!
 //! # Promises of an algorithm
 //!
-//! No panic and no overflow for any order of calls, line rates from 1 Mb/s to 1.6 Tb/s and RTTs
+//! No panic and no overflow for any order of calls, line rates from 1 Mb/s to 8 Tb/s and RTTs
 //! from 1 us to 1 s; the rate of [`Limits`] is never zero and never above [`Flow::line_rate`];
 //! `cwnd` is at least one [`Flow::mss`], and above [`Flow::max_window`] only where that is less, or
 //! as [`Bytes::MAX`]; gauges are finite.
 
 use crate::feedback::{Feedback, Leaving};
 use crate::units::{Bytes, Rate, Span, Time};
+
+/// The slowest line that algorithms are made for.
+pub const SLOWEST_LINE: Rate = Rate::from_mbps(1);
+
+/// The fastest line that algorithms are made for: `NVLink` has 7.2 Tb/s, and the clock ticks in
+/// picoseconds, in one of which a byte leaves at this rate.
+pub const FASTEST_LINE: Rate = Rate::from_gbps(8_000);
 
 /// The state of one flow under one algorithm.
 pub trait CongestionControl {

@@ -61,8 +61,9 @@ algorithms!(modules);
 
 pub use caution::{Caution, PathFacts};
 pub use contract::{
-    Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Due, Flow, Hop, Limits, Loss,
-    LossCause, LossDetection, Notification, Pacing, Place, Reads, RttSample, Sent, Spurious,
+    Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Due, FASTEST_LINE, Flow, Hop,
+    Limits, Loss, LossCause, LossDetection, Notification, Pacing, Place, Reads, RttSample,
+    SLOWEST_LINE, Sent, Spurious,
 };
 pub use feedback::{Feedback, Leaving};
 pub use registry::{AnyAlgorithm, AnyControl};

@@ -19,6 +19,12 @@ pub(crate) enum ComponentKind {
     HostPort,
     HostArrival,
     HostTimer,
+    /// The link of a slow host's NIC is free.
+    SlowPort,
+    /// An arrival at a slow host.
+    SlowArrival,
+    /// A slow host takes a packet in that has waited.
+    Intake,
     SwitchChange,
     SwitchInterval,
     SwitchWatchdog,
@@ -30,8 +36,14 @@ impl ComponentKind {
     /// Whether the component is a part of a host.
     pub(crate) const fn is_of_host(self) -> bool {
         use ComponentKind::{
-            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer,
+            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer, Intake,
+            SlowArrival, SlowPort,
         };
-        matches!(self, HostChange | HostStart | HostInterval | HostPort | HostArrival | HostTimer)
+        let of_slow = matches!(self, SlowPort | SlowArrival | Intake);
+        of_slow
+            || matches!(
+                self,
+                HostChange | HostStart | HostInterval | HostPort | HostArrival | HostTimer
+            )
     }
 }

@@ -13,7 +13,7 @@ use super::buffer::{BufferConfig, ClassLimits, PfcConfig, SharedBuffer};
 use super::calendar::Calendar;
 use super::changes::{Agendas, LinkChange, RouteChange};
 use super::frame::Packets;
-use super::host::{Host, WireFormat};
+use super::host::{Host, IntakeConfig, WireFormat};
 use super::link::Link;
 use super::network::RunAhead;
 use super::port::Port;
@@ -36,12 +36,12 @@ pub struct NetworkConfig<'a> {
     pub switch: SwitchConfig,
     /// The routes of each switch.
     pub routes: Vec<Routes>,
-    /// The headroom for PFC at both ends of each cable, in bytes.
-    pub headroom: Vec<u64>,
-    /// The burst of the token bucket that ports of switches at both ends of each cable have, in
+    /// The headroom for PFC at each end of each cable, in bytes.
+    pub headroom: Vec<[u64; 2]>,
+    /// The burst of the token bucket that a port of a switch at each end of each cable has, in
     /// bytes; empty where no port has one. Tokens grow at the rate of the link. A packet that has
     /// tokens leaves at 8 Tb/s, the speed of the device. `look_ahead` has to be 0.
-    pub bursts: Vec<u64>,
+    pub bursts: Vec<[u64; 2]>,
     /// Links that fail, come back or change their rate, in the order in which they were described.
     pub link_changes: Vec<LinkChange>,
     /// New routes of switches.
@@ -62,6 +62,8 @@ pub struct HostConfig {
     pub endpoint: Endpoint,
     /// The sizes and marks of its packets.
     pub wire: WireFormat,
+    /// The intake, of a host that takes in less than its link brings.
+    pub intake: Option<IntakeConfig>,
 }
 
 /// The settings that all switches share.
@@ -151,6 +153,9 @@ struct Assembly<'a> {
     arrivals: Vec<u32>,
     traces: TraceConfig,
     start: Time,
+    /// Whether no arrival at a host may pass as one that only counts: links damage packets, or a
+    /// host is slow.
+    disquiets: bool,
 }
 
 impl Network {
@@ -164,6 +169,8 @@ impl Network {
             arrivals: vec![0; links],
             traces: config.traces,
             start: config.measure_from,
+            disquiets: config.hosts.iter().any(|host| host.intake.is_some())
+                || topology.cables.iter().any(|cable| cable.loss.iter().any(|&loss| loss > 0.0)),
         };
         // Some queues serve by what remains of a flow, and traces tell whole sequence numbers.
         let full_packets = config.traces.packets
@@ -174,17 +181,18 @@ impl Network {
             if full_packets {
                 host.endpoint.send_full_packets();
             }
-            if host.failures.next() == Time::MAX {
+            if host.failures.next() == Time::MAX && host.intake.is_none() {
                 host.allow_ahead();
             }
             hosts.push(host);
         }
         let mut switches = Vec::with_capacity(topology.switches.len());
         for ((number, cables), routes) in ports.switches.iter().enumerate().zip(config.routes) {
-            let rates = cables.iter().map(|&(cable, _)| topology.cables[cable].rate);
+            let rates = cables.iter().map(|&port| topology.rate(port));
             let headroom: Vec<_> =
-                cables.iter().map(|&(cable, _)| config.headroom[cable]).collect();
-            let bursts = cables.iter().filter_map(|&(cable, _)| config.bursts.get(cable).copied());
+                cables.iter().map(|&(cable, end)| config.headroom[cable][end]).collect();
+            let bursts =
+                cables.iter().filter_map(|&(cable, end)| Some(config.bursts.get(cable)?[end]));
             let bursts = bursts.collect();
             let cables = cables.iter().zip(rates).collect();
             let place = SwitchPlace { number, cables, headroom, bursts, seed: config.seed };
@@ -196,12 +204,20 @@ impl Network {
             .map(|link| {
                 let cable = &topology.cables[link / 2];
                 let to_host = matches!(cable.ends[1 - link % 2], Node::Host(_));
-                Link::new(link as u32, (cable.rate, cable.delay), arrivals[link], to_host)
+                Link::new(
+                    link as u32,
+                    (cable.rates[link % 2], cable.delay),
+                    arrivals[link],
+                    to_host,
+                )
             })
             .collect();
         if !config.bursts.is_empty() {
             let out = ports.switches.iter().flatten().map(outgoing);
             out.for_each(|link| links[link].set_device_speed());
+        }
+        for (link, own) in links.iter_mut().enumerate() {
+            own.set_loss(topology.cables[link / 2].loss[link % 2], config.seed);
         }
         agendas.first_failures().for_each(|(link, at)| links[link].fail_at(at));
         let calendar = Calendar::new(numbers.components.len(), packets_per_us(topology));
@@ -240,8 +256,12 @@ impl Assembly<'_> {
     #[expect(clippy::cast_possible_truncation, reason = "the hosts are bounded")]
     fn host(&mut self, host: usize, cable: &(usize, usize), config: HostConfig) -> Host {
         use ComponentKind::{
-            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer,
+            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer, Intake,
+            SlowArrival, SlowPort,
         };
+        let slow = config.intake.is_some();
+        let (of_port, of_arrival) =
+            if slow { (SlowPort, SlowArrival) } else { (HostPort, HostArrival) };
         let failures = self.agendas.of_node(Node::Host(host as u32));
         let numbers = &mut self.numbers;
         if failures.is_some() {
@@ -249,8 +269,9 @@ impl Assembly<'_> {
         }
         numbers.add(HostStart, host, 0, 0);
         numbers.add(HostInterval, host, 0, 0);
-        let port = numbers.add(HostPort, host, 0, 0);
-        self.arrivals[incoming(cable)] = numbers.add(HostArrival, host, incoming(cable), 0);
+        let port = numbers.add(of_port, host, 0, 0);
+        self.arrivals[incoming(cable)] = numbers.add(of_arrival, host, incoming(cable), 0);
+        let intake = config.intake.map(|own| (own, numbers.add(Intake, host, 0, 0)));
         let timer = numbers.add(HostTimer, host, 0, 0);
         let nic = Transmitter::new(outgoing(cable) as u32, port, self.start);
         let mut host = Host::new(
@@ -263,6 +284,9 @@ impl Assembly<'_> {
             Trace::new(self.traces),
         );
         host.failures = failures.unwrap_or_default();
+        if let Some((own, component)) = intake {
+            host.set_intake(own, component);
+        }
         host
     }
 
@@ -315,9 +339,9 @@ impl Assembly<'_> {
         let thresholds = config.ecn_thresholds();
         let mut switch = Switch::new(out, routes, buffer, thresholds, watchdog, self.start, trace);
         switch.ecn_of_port = config.ecn_of_port;
-        // Where a connection's packets may take several paths, any of them may be missing or
-        // overtaken.
-        switch.has_dropped = config.several_paths;
+        // Where a connection's packets may take several paths, or are lost on links, any of them may
+        // be missing or overtaken.
+        switch.has_dropped = config.several_paths || self.disquiets;
         let marked_alone = thresholds.iter().any(|&threshold| threshold < config.largest_packet);
         if ahead > 0 && !config.several_paths && !marked_alone {
             switch.set_plain();
@@ -352,6 +376,7 @@ impl SwitchConfig {
 
 /// The number of full packets that all links together carry in a microsecond.
 fn packets_per_us(topology: &Topology) -> f64 {
-    let bps: f64 = topology.cables.iter().map(|cable| 2.0 * cable.rate.as_bps() as f64).sum();
+    let rates = topology.cables.iter().flat_map(|cable| cable.rates);
+    let bps: f64 = rates.map(|rate| rate.as_bps() as f64).sum();
     bps / (1_500.0 * 8.0) / 1e6
 }

@@ -80,7 +80,7 @@ fn all_held(switches: &[Switch], transit: &Transit, components: &[Component]) ->
             let arrival = transit.links[egress.transmitter.link as usize].arrival();
             let far_end = components[arrival as usize];
             if far_end.kind != ComponentKind::SwitchArrival {
-                continue; // hosts do not pause
+                continue; // a host that pauses waits for nobody
             }
             all.extend(egress.held().map(|(class, since)| {
                 let mut from = BTreeMap::new();

@@ -147,6 +147,8 @@ impl Network {
         for port in ports {
             port.move_packets(&mut moved);
         }
+        let slow = self.hosts.iter_mut().filter_map(|host| host.intake.as_mut());
+        slow.flat_map(|intake| intake.packets_mut()).for_each(moved);
     }
 
     /// Gives every domain its components and an empty calendar. Links keep their old numbers.

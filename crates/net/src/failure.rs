@@ -38,14 +38,25 @@ pub(crate) struct Failures {
     losses: Vec<Losses>,
 }
 
-/// Packets that were lost at one port, over the whole run. Packets that waited for its link are
-/// among its drops instead.
+/// Packets that were lost on the link into one port, over the whole run. Packets that waited for the
+/// link are among the drops of the port at its other end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Losses {
     /// Packets that were travelling towards the port when their link failed.
     pub cut: Count,
+    /// Packets that came to the port damaged by their link.
+    pub damaged: Count,
     /// Packets that came in by the port and found no route.
     pub stranded: Count,
+    /// Packets that came to a slow host whose buffer was full.
+    pub refused: Count,
+}
+
+impl Losses {
+    /// The packets lost for each cause.
+    pub const fn all(&self) -> [Count; 4] {
+        [self.cut, self.damaged, self.stranded, self.refused]
+    }
 }
 
 impl Failures {
@@ -74,7 +85,7 @@ impl Failures {
 
     /// The counts of all lost packets.
     pub(crate) fn lost(&self) -> impl Iterator<Item = Count> {
-        self.losses.iter().flat_map(|port| [port.cut, port.stranded])
+        self.losses.iter().flat_map(Losses::all)
     }
 
     /// The losses at a port, to be changed. Space for them is made on first use: a network without
@@ -87,10 +98,12 @@ impl Failures {
         &mut self.losses[port as usize]
     }
 
-    /// Counts a frame that comes to the end of a link that failed under it.
+    /// Counts a frame that comes to the end of a link that failed under it, or damaged it.
     #[cold]
     pub(crate) fn on_cut(&mut self, port: u16, frame: &Frame, transit: &mut Transit) {
-        if !frame.is_pfc() {
+        if frame.is_damaged() {
+            self.at(port).damaged.add(frame.wire);
+        } else if !frame.is_pfc() {
             self.at(port).cut.add(frame.wire);
         }
         transit.packets.drop(frame);

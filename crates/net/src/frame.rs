@@ -49,6 +49,8 @@ const STORED: u16 = 1 << 13;
 const PFC: u16 = 1 << 14;
 /// A flag of a PFC frame: XOFF, otherwise XON.
 const PAUSE: u16 = 1 << 15;
+/// A flag of a packet whose link does not bring it: the link damages it, and does not fail.
+const DAMAGED: u16 = PAUSE;
 
 /// The kinds of content, by their numbers.
 const KINDS: [Kind; 8] = [
@@ -204,9 +206,27 @@ impl Frame {
         self.bits |= CUT;
     }
 
+    /// Notes that the link damages the packet.
+    pub(crate) const fn damage(&mut self) {
+        self.bits |= CUT | DAMAGED;
+    }
+
+    /// Takes the damage back, of a packet that has not started: it comes at another time.
+    pub(crate) const fn mend(&mut self) {
+        if self.is_damaged() {
+            self.bits &= !(CUT | DAMAGED);
+        }
+    }
+
+    /// Whether the frame is lost on its link.
     #[inline]
     pub(crate) const fn is_cut(&self) -> bool {
         self.bits & CUT != 0
+    }
+
+    /// Whether the link damaged a packet that it lost.
+    pub(crate) const fn is_damaged(&self) -> bool {
+        self.bits & (DAMAGED | PFC) == DAMAGED
     }
 
     /// Whether the frame's arrival at a host changes nothing but counters: it is neither the last

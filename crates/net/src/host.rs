@@ -1,6 +1,7 @@
 //! A host: an endpoint of the transport, a NIC, and the applications that post.
 
 mod arriving;
+mod intake;
 mod measuring;
 mod nic;
 mod posting;
@@ -15,13 +16,15 @@ use incast_transport::Endpoint;
 use super::Transit;
 use super::calendar::{Calendar, ComponentId};
 use super::count::Count;
-use super::failure::{Failures, change_link};
+use super::failure::{Change, Failures, change_link};
 use super::trace::Trace;
 use super::transmitter::Transmitter;
 use crate::metrics::Histogram;
 use incast_plan::application::{Application, Post};
 use incast_plan::flows::Flows;
 use incast_plan::{DeadlineNumber, Deadlines};
+use intake::Intake;
+pub use intake::IntakeConfig;
 use measuring::Tallies;
 pub use measuring::Tally;
 use nic::NicAhead;
@@ -107,6 +110,8 @@ pub struct Host {
     pub(crate) endpoint: Endpoint,
     pub(crate) nic: Transmitter,
     pub(crate) failures: Failures,
+    /// The intake of a host that takes in less than its link brings.
+    pub(crate) intake: Option<Box<Intake>>,
     timer: ComponentId,
     /// The time for which the timer was last set.
     timer_at: Time,
@@ -166,6 +171,7 @@ impl Host {
             endpoint,
             nic,
             failures: Failures::default(),
+            intake: None,
             timer,
             timer_at: Time::MAX,
             ahead: NicAhead::default(),
@@ -202,6 +208,19 @@ impl Host {
         self.incoming = links[self.incoming as usize];
         self.nic.component = components[self.nic.component as usize];
         self.timer = components[self.timer as usize];
+        if let Some(intake) = &mut self.intake {
+            intake.renumber(components);
+        }
+    }
+
+    /// Makes the host slow: `component` has the moments at which it takes packets in.
+    pub(crate) fn set_intake(&mut self, config: IntakeConfig, component: ComponentId) {
+        self.intake = Some(Box::new(Intake::new(config, component)));
+    }
+
+    /// The link that leads to the host.
+    pub(crate) const fn incoming(&self) -> u32 {
+        self.incoming
     }
 
     /// Brings the host into the caches.
@@ -271,6 +290,9 @@ impl Host {
     /// Applies the changes on the agenda that are due.
     pub(crate) fn on_change(&mut self, now: Time, transit: &mut Transit) {
         while let Some(change) = self.failures.pop(now) {
+            if let (Change::Down { .. }, Some(intake)) = (&change, &mut self.intake) {
+                intake.forget_pauses();
+            }
             change_link(&mut self.nic, now, &change, &mut transit.links);
         }
         self.work(now, transit);

@@ -10,7 +10,8 @@
 //!   search for dead-locks, where a watchdog reports.
 //! * Simultaneous events of a node come in the order of its components: first changes of links,
 //!   then the start of measurement, the end of an interval of the time series, the PFC watchdog,
-//!   ports that become free, arrivals, and last the timer. Ports and arrivals come by port.
+//!   ports that become free, arrivals, what a slow host takes in, and last the timer. Ports and
+//!   arrivals come by port.
 
 #![cfg_attr(
     test,
@@ -30,6 +31,7 @@ mod frame;
 mod host;
 mod instant;
 mod link;
+mod loss;
 pub mod metrics;
 mod network;
 mod oracle;
@@ -52,7 +54,8 @@ pub use config::{ClassConfig, HostConfig, NetworkConfig, SwitchConfig, WatchdogC
 pub use count::{Count, DropCause, PortCounters};
 pub use dead_lock::{DeadLock, HeldPort, QueuePlace};
 pub use failure::Losses;
-pub use host::{Begun, Delivery, Duties, Host, Planned, Posted, Tally, WireFormat};
+pub use host::{Begun, Delivery, Duties, Host, IntakeConfig, Planned, Posted, Tally, WireFormat};
+pub use link::DEVICE_PS_PER_BYTE;
 pub use network::Network;
 pub use oracle::{Oracle, Way};
 pub use partition::Partition;

@@ -4,6 +4,7 @@ use incast_cc::{Bytes, Rate, Span, Time};
 
 use super::calendar::{Calendar, ComponentId};
 use super::frame::Frame;
+use super::loss::Loss;
 use super::ring::Ring;
 
 /// The far end of a link that leads to another part of the network ([`domain`](super::domain)).
@@ -11,7 +12,7 @@ const ELSEWHERE: ComponentId = ComponentId::MAX;
 
 /// The picoseconds that a byte takes behind a token bucket, whose packets leave at the speed of the
 /// device: next to nothing, but frames keep their order in time.
-const DEVICE_PS_PER_BYTE: u32 = 1;
+pub const DEVICE_PS_PER_BYTE: u32 = 1;
 
 /// A cable in one direction: the frames on it, in the order of arrival.
 ///
@@ -31,7 +32,8 @@ pub(crate) struct Link {
     ps_per_byte: u32,
     /// The propagation delay, above zero: a node's actions reach the next one only after it.
     delay: Span,
-    /// The time of the link's next failure.
+    /// Frames that arrive from then on may not arrive well: the time of the link's next failure, or
+    /// zero where it damages frames at random.
     fails: Time,
     /// The number of frames on the link that are not quiet, where the far end is a host. The first
     /// of them is announced to it.
@@ -45,6 +47,7 @@ pub(crate) struct Link {
     rate: Rate,
     /// The link's number in the whole network, as stamps of switches give it.
     number: u32,
+    loss: Option<Box<Loss>>,
 }
 
 /// A frame on a link.
@@ -87,6 +90,7 @@ impl Link {
             at_device_speed: false,
             rate,
             number,
+            loss: None,
         }
     }
 
@@ -123,14 +127,24 @@ impl Link {
         }
         self.ring.push(OnLink { arrives, frame: *frame });
         if arrives >= self.fails {
-            self.cut_last();
+            self.cut_last(arrives);
         }
         sent
     }
 
+    /// Marks the last frame if its link fails before it arrives, or damages it. PFC frames are not
+    /// damaged: real ones repeat a pause that is to last.
     #[cold]
-    fn cut_last(&mut self) {
-        self.ring.last_mut().frame.cut();
+    fn cut_last(&mut self, arrives: Time) {
+        let frame = &mut self.ring.last_mut().frame;
+        match &self.loss {
+            Some(loss) if arrives < loss.fails => {
+                if !frame.is_pfc() && loss.damages(arrives) {
+                    frame.damage();
+                }
+            }
+            _ => frame.cut(),
+        }
     }
 
     /// Puts a frame on the link that starts now; no frame waits. Returns as [`put`](Self::put)
@@ -150,10 +164,12 @@ impl Link {
         self.ring.first_waiting().map_or(Time::MAX, |next| self.start_of(next))
     }
 
+    /// The start of a frame, at the present rate. A frame that was on its way when the link got
+    /// slower started later than that.
     #[inline]
     fn start_of(&self, on_link: &OnLink) -> Time {
         let took = self.time_for(on_link.frame.wire) + self.delay;
-        Time::from_ps(on_link.arrives.as_ps() - took.as_ps())
+        Time::from_ps(on_link.arrives.as_ps().saturating_sub(took.as_ps()))
     }
 
     /// The number of frames that wait.
@@ -178,7 +194,8 @@ impl Link {
     /// Takes back the last frame that waits; returns it with the time at which it would have
     /// started.
     pub(crate) fn take_back(&mut self, calendar: &mut Calendar) -> Option<(Frame, Time)> {
-        let last = self.ring.take_back()?;
+        let mut last = self.ring.take_back()?;
+        last.frame.mend();
         if self.to_host {
             if !last.frame.is_quiet() {
                 self.loud -= 1;
@@ -287,7 +304,18 @@ impl Link {
 
     /// Sets the time of the link's next failure.
     pub(crate) const fn fail_at(&mut self, at: Time) {
-        self.fails = at;
+        match &mut self.loss {
+            Some(loss) => loss.fails = at,
+            None => self.fails = at,
+        }
+    }
+
+    /// Lets the link damage frames with this probability, from the beginning.
+    pub(crate) fn set_loss(&mut self, probability: f64, seed: u64) {
+        self.loss = Loss::new(probability, seed, self.number);
+        if self.loss.is_some() {
+            self.fails = Time::ZERO;
+        }
     }
 
     /// Sets the rate from the next packet on.

@@ -187,7 +187,7 @@ impl Network {
                 let link = &mut transit.links[component.link as usize];
                 let mut frame = link.arrive_at_switch(&mut transit.calendar);
                 if frame.is_cut() {
-                    return switches[node].failures.on_cut(component.port, &frame, transit);
+                    return switches[node].on_cut(now, component.port, &frame, transit);
                 }
                 frame.ingress = component.port;
                 switches[node].on_arrival(now, &mut frame, transit);
@@ -197,6 +197,13 @@ impl Network {
                 self.arrive_at_host(now, component);
                 self.hear(id);
             }
+            ComponentKind::SlowArrival => self.arrive_at_slow_host(now, component, id),
+            ComponentKind::Intake => {
+                if let Some(frame) = hosts[node].take_from_buffer(now, transit) {
+                    self.take_in(now, node, &frame);
+                }
+            }
+            ComponentKind::SlowPort => hosts[node].on_slow_port(now, transit),
             ComponentKind::HostPort | ComponentKind::HostTimer => hosts[node].work(now, transit),
             ComponentKind::HostChange => {
                 hosts[node].on_change(now, transit);
@@ -240,11 +247,36 @@ impl Network {
         host.catch_up(now, transit);
         let frame = transit.links[arrival.link as usize].arrive_at_host();
         if frame.is_cut() {
-            return host.failures.on_cut(0, &frame, transit);
+            return host.on_cut(now, &frame, transit);
         }
         let connection = (arrival.node as usize, frame.connection());
         let truth = oracle.as_ref().and_then(|oracle| oracle.rtt(connection, switches));
         host.on_arrival(now, &frame, truth, transit);
+    }
+
+    /// Lets a slow host take the frame from its link that was announced: it is handled now, or waits.
+    #[cold]
+    fn arrive_at_slow_host(&mut self, now: Time, arrival: Component, id: ComponentId) {
+        let Self { hosts, transit, .. } = self;
+        let node = arrival.node as usize;
+        let link = &mut transit.links[arrival.link as usize];
+        let frame = link.arrive_at_host();
+        if let Some((at, _)) = link.next_loud() {
+            transit.calendar.schedule(id, at);
+        }
+        if frame.is_cut() {
+            hosts[node].on_cut(now, &frame, transit);
+        } else if hosts[node].receives_at_once(now, &frame, transit) {
+            self.take_in(now, node, &frame);
+        }
+    }
+
+    /// Lets a slow host handle a frame.
+    fn take_in(&mut self, now: Time, node: usize, frame: &Frame) {
+        let Self { hosts, switches, transit, oracle, .. } = self;
+        let connection = (node, frame.connection());
+        let truth = oracle.as_ref().and_then(|oracle| oracle.rtt(connection, switches));
+        hosts[node].on_arrival(now, frame, truth, transit);
     }
 
     /// Notes the present dead-locks, each once. A dead-lock that shares a port with a known one,

@@ -13,7 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use incast_cc::Span;
+use incast_cc::{Rate, Span};
 
 use incast_plan::topology::{Cable, Node, Topology};
 
@@ -82,7 +82,8 @@ impl Partition {
         let crossing = |cable: &&Cable| domain(cable.ends[0]) != domain(cable.ends[1]);
         let delays = topology.cables.iter().filter(crossing).map(|cable| cable.delay);
         let Some(window) = delays.min() else { return 0 };
-        let bytes = topology.cables.iter().map(|cable| cable.rate.bytes_in(window).get() * 2);
+        let bytes = topology.cables.iter().flat_map(|cable| cable.rates);
+        let bytes = bytes.map(|rate| rate.bytes_in(window).get());
         bytes.sum::<u64>() / 1_500
     }
 
@@ -115,6 +116,12 @@ impl Partition {
     }
 }
 
+/// The mean rate of both links of a cable, in Mb/s and above zero.
+fn mbps(cable: &Cable) -> u64 {
+    let [there, back] = cable.rates.map(Rate::as_bps);
+    u64::midpoint(there, back) / 1_000_000 + 1
+}
+
 /// A cable between switches.
 struct Trunk {
     ends: [usize; 2],
@@ -126,7 +133,7 @@ fn switch_cables(topology: &Topology) -> Vec<Trunk> {
     let cables = topology.cables.iter().filter_map(|cable| {
         let [Node::Switch(a), Node::Switch(b)] = cable.ends else { return None };
         let ends = [a as usize, b as usize];
-        Some(Trunk { ends, mbps: cable.rate.as_bps() / 1_000_000 + 1, delay: cable.delay })
+        Some(Trunk { ends, mbps: mbps(cable), delay: cable.delay })
     });
     cables.collect()
 }
@@ -150,7 +157,7 @@ impl Atoms {
         let mut weights = vec![0; count];
         let (mut near, mut hosts) = (vec![BTreeMap::new(); count], vec![false; count]);
         for cable in &topology.cables {
-            let mbps = cable.rate.as_bps() / 1_000_000 + 1;
+            let mbps = mbps(cable);
             for end in cable.ends {
                 match end {
                     Node::Switch(switch) => weights[of_switch[switch as usize]] += mbps,

@@ -90,10 +90,13 @@ impl Network {
         self.transit.links[link as usize].rate()
     }
 
-    /// Data packets, ACKs and control packets in queues and on links, without PFC frames.
+    /// Data packets, ACKs and control packets in queues, on links and in the buffers of slow hosts,
+    /// without PFC frames.
     pub fn in_flight(&self) -> Count {
         let mut count = Count::default();
-        let frames = self.ports().flat_map(Port::queued).chain(self.flying());
+        let slow = self.hosts.iter().filter_map(|host| host.intake.as_ref());
+        let waiting = slow.flat_map(|intake| intake.packets());
+        let frames = self.ports().flat_map(Port::queued).chain(self.flying()).chain(waiting);
         frames.filter(|frame: &&Frame| !frame.is_pfc()).for_each(|frame| count.add(frame.wire));
         count
     }
@@ -205,6 +208,12 @@ impl Host {
     /// For each interval and lasting connection: the payload received so far, and the sending rate.
     pub fn series(&self) -> &[(u64, Rate)] {
         &self.series
+    }
+
+    /// The PFC pauses that a slow host sent since measurement started, and the most bytes that have
+    /// waited in its buffer.
+    pub fn slow(&self) -> Option<(u64, u64)> {
+        self.intake.as_ref().map(|intake| (intake.pauses(), intake.most()))
     }
 
     /// Losses at the host's port.

@@ -42,8 +42,11 @@ pub mod purpose {
     /// The packets that queue management chooses, by switch, port and class.
     pub const QUEUE_MANAGEMENT: &str = "queue management";
 
+    /// The frames that a link damages, by link and time of arrival.
+    pub const LOSS: &str = "loss";
+
     #[cfg(test)]
-    pub(super) const ALL: [&str; 16] = [
+    pub(super) const ALL: [&str; 17] = [
         HOST,
         FLOW_LABEL,
         CONNECTION,
@@ -60,6 +63,7 @@ pub mod purpose {
         TREES,
         SCHEME,
         QUEUE_MANAGEMENT,
+        LOSS,
     ];
 }
 
@@ -153,6 +157,6 @@ mod tests {
         let streams = first.len();
         first.sort_unstable();
         first.dedup();
-        assert_eq!((streams, first.len()), ((16 + 4) * 40 * 2, streams));
+        assert_eq!((streams, first.len()), ((17 + 4) * 40 * 2, streams));
     }
 }

@@ -74,10 +74,12 @@ impl Layer {
 pub struct Cable {
     /// The nodes at both ends.
     pub ends: [Node; 2],
-    /// The initial rate of both links.
-    pub rate: Rate,
-    /// The greatest rate that the links ever have.
-    pub peak: Rate,
+    /// The initial rate of the link out of each end.
+    pub rates: [Rate; 2],
+    /// The greatest rate that each of these links ever has.
+    pub peaks: [Rate; 2],
+    /// The probability that the link out of each end damages a packet.
+    pub loss: [f64; 2],
     /// Propagation delay of both links.
     pub delay: Span,
     /// The length that routing counts in shortest paths: 1 unless the network says otherwise.
@@ -128,13 +130,44 @@ impl Topology {
             self.edges[host as usize] = switch;
         }
         let number = self.cables.len();
-        self.cables.push(Cable { ends: [a, b], rate, peak: rate, delay, length: 1 });
+        self.cables.push(Cable {
+            ends: [a, b],
+            rates: [rate; 2],
+            peaks: [rate; 2],
+            loss: [0.0; 2],
+            delay,
+            length: 1,
+        });
         &mut self.cables[number]
     }
 
     /// The switch that a host is connected to: its rack.
     pub fn edge(&self, host: u32) -> u32 {
         self.edges[host as usize]
+    }
+
+    /// The island of each host, by the number of its first switch. A way leads to the hosts of the
+    /// same island, and to no other.
+    #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the switches")]
+    pub fn islands(&self) -> Vec<u32> {
+        let mut near = vec![Vec::new(); self.switches.len()];
+        for cable in &self.cables {
+            if let [Node::Switch(a), Node::Switch(b)] = cable.ends {
+                near[a as usize].push(b);
+                near[b as usize].push(a);
+            }
+        }
+        let mut islands = vec![u32::MAX; near.len()];
+        for first in 0..near.len() as u32 {
+            let mut reached = vec![first];
+            while let Some(switch) = reached.pop() {
+                if islands[switch as usize] == u32::MAX {
+                    islands[switch as usize] = first;
+                    reached.extend(&near[switch as usize]);
+                }
+            }
+        }
+        self.edges.iter().map(|&switch| islands[switch as usize]).collect()
     }
 
     /// The number of switches that have hosts.
@@ -177,6 +210,11 @@ impl Topology {
             }
         }
         ports
+    }
+
+    /// The initial rate of the link out of a port.
+    pub fn rate(&self, (cable, end): (usize, usize)) -> Rate {
+        self.cables[cable].rates[end]
     }
 
     /// The node that a port leads to.

@@ -212,14 +212,15 @@ impl Scenario {
 
     /// The network: names of hosts, switches with their layer, and cables.
     ///
-    /// A cable has two nodes, and a link each way, of the same rate in Gb/s and delay in us.
+    /// A cable has two nodes, and a link each way: the rate in Gb/s of the one out of its first
+    /// node, and the delay in us.
     fn topology<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let document = Arc::clone(&self.document);
         let net = heard(py, move || topology(document.scenario()))?;
         let layers = net.layers.iter().map(|layer| layer.as_str());
         let cables = net.cables.iter().map(|cable| {
             let [one, other] = cable.ends.map(|end| net.name(end));
-            (one, other, cable.rate.as_gbps_f64(), cable.delay.as_us_f64())
+            (one, other, cable.rates[0].as_gbps_f64(), cable.delay.as_us_f64())
         });
         let dict = PyDict::new(py);
         dict.set_item("hosts", &net.hosts)?;

@@ -1,13 +1,16 @@
 //! Checks that types cannot make: names that must exist, sizes that must fit each other.
 
 mod class;
+mod links;
+mod receivers;
 mod routing;
 mod switch;
 
 use std::collections::BTreeSet;
 
 use incast_cc::Rate;
-use incast_transport::Config;
+use incast_transport::message::MAX_SEGMENT_PACKETS;
+use incast_transport::{Config, ConfigError};
 
 use super::{Scenario, Transport, TransportKind};
 use crate::hosts::unknown_host;
@@ -16,6 +19,8 @@ use crate::traffic::checked::check_traffic;
 use class::check_classes;
 use incast_plan::topology::Topology;
 use incast_schema::Fault;
+use links::check_links;
+use receivers::check_receivers;
 use routing::check_routing;
 use switch::check_switch;
 
@@ -25,6 +30,8 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_transport(scenario)?;
     let net = topology(scenario);
     check_names(&net)?;
+    check_links(scenario, &net)?;
+    check_receivers(scenario, &net)?;
     check_routing(scenario, &net)?;
     check_classes(scenario)?;
     check_switch(scenario, &net)?;
@@ -122,8 +129,19 @@ fn check_transport(scenario: &Scenario) -> Result<(), Fault> {
         line_rate: Rate::from_gbps(1),
         ..Config::default()
     };
-    if let Err(error) = config.check() {
-        return Err(Fault::at([&"transport", &"segment"], error.to_string()));
+    match config.check() {
+        Ok(()) => {}
+        Err(ConfigError::TooManyPackets(packets)) => {
+            let message = format!(
+                "transport.segment of {} has {packets} packets at transport.mtu of {}, more than \
+                 {MAX_SEGMENT_PACKETS}; set segment to {} or less, or a larger mtu",
+                config.segment,
+                transport.mtu,
+                config.payload * u64::from(MAX_SEGMENT_PACKETS)
+            );
+            return Err(Fault::at([&"transport", &"segment"], message));
+        }
+        Err(error) => return Err(Fault::at([&"transport", &"segment"], error.to_string())),
     }
     for kind in [TransportKind::Message, TransportKind::Stream] {
         let (_, min, max) = transport.timeouts(kind);

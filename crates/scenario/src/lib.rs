@@ -24,11 +24,13 @@ pub mod guests;
 mod hosts;
 mod import;
 mod input;
+mod links;
 mod load;
 mod measure;
 mod mix;
 mod plan;
 mod queues;
+mod receivers;
 mod resolved;
 mod routing;
 mod scheme;
@@ -48,7 +50,7 @@ use incast_schema::quantity;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use buffers::{headroom, shared_buffer};
+pub use buffers::{headroom, shared_buffers};
 pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, INPUTS, json_schema};
 pub use error::ScenarioError;
@@ -60,9 +62,11 @@ pub use incast_queue::management::{
     Aqm, codel::Codel, phantom::Phantom, pi::Pi, pie::Pie, red::Red,
 };
 pub use incast_schema::Place;
+pub use links::OwnLink;
 pub use measure::{MOST_SERIES_ROWS, Measure};
 pub use mix::{MOST_SCHEMES, Mix, NamedScheme};
 pub use plan::{LastingFlow, demand, lasting, lasting_flows, plan};
+pub use receivers::Receiver;
 pub use resolved::{Resolved, ResolvedHost, ResolvedQueue};
 pub use routing::{LinkEvent, LinkState, Routing, RoutingPath};
 pub use scheme::Scheme;
@@ -97,6 +101,12 @@ pub struct Scenario {
     /// The choice among several paths.
     #[serde(default)]
     pub routing: Routing,
+    /// Links that differ from the network's.
+    #[serde(default, rename = "link")]
+    pub links: Vec<OwnLink>,
+    /// Hosts that take in less than their links bring.
+    #[serde(default, rename = "receiver")]
+    pub receivers: Vec<Receiver>,
     /// Links that fail, come back, or change their rate.
     #[serde(default, rename = "event")]
     pub events: Vec<LinkEvent>,

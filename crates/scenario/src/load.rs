@@ -1,8 +1,10 @@
 //! Warnings before a run: loads that the network cannot carry, and tables that stay empty. Such
 //! loads are allowed, for those who want to see the effect.
 
+use std::collections::BTreeMap;
+
 use super::Scenario;
-use crate::{Demand, demand, topology};
+use crate::{Demand, Receiver, demand, topology};
 use incast_plan::topology::Topology;
 
 /// The rounding error of sums of loads.
@@ -15,13 +17,14 @@ impl Scenario {
         let net = topology(self);
         let demands = demand(self, &net);
         let hosts = [
-            ("to send", (|demand| &demand.sends) as fn(&Demand) -> &[f64]),
-            ("to receive", |demand| &demand.receives),
+            ("to send", (|demand| &demand.sends) as fn(&Demand) -> &[f64], 0),
+            ("to receive", |demand| &demand.receives, 1),
         ];
         let mut warnings: Vec<_> = hosts
             .into_iter()
-            .filter_map(|(what, of)| {
-                let shares = Shares::of_hosts(&net, &demands, of);
+            .filter_map(|(what, of, way)| {
+                let intakes = if way == 1 { self.slow_hosts(&net) } else { BTreeMap::new() };
+                let shares = Shares::of_hosts((&net, &intakes), &demands, of, way);
                 let (count, worst) = shares.overloaded();
                 let (host, load) = worst?;
                 let others = match count - 1 {
@@ -30,7 +33,9 @@ impl Scenario {
                     more => format!(" (and {more} other hosts)"),
                 };
                 let whom = format!("{}{others} {what}", net.hosts[host]);
-                Some(self.sentence(&whom, load, "its link carries", &shares.parts(host)))
+                let is_slow = u32::try_from(host).is_ok_and(|host| intakes.contains_key(&host));
+                let what = if is_slow { "it takes in" } else { "its link carries" };
+                Some(self.sentence(&whom, load, what, &shares.parts(host)))
             })
             .collect();
         let core: f64 = demands.iter().map(|demand| demand.core).sum();
@@ -71,9 +76,20 @@ impl Scenario {
 struct Shares(Vec<(usize, Vec<f64>)>);
 
 impl Shares {
-    fn of_hosts(net: &Topology, demands: &[Demand], of: fn(&Demand) -> &[f64]) -> Self {
+    /// The shares of the links out of hosts, where `way` is 0, or into them, where it is 1.
+    fn of_hosts(
+        (net, intakes): (&Topology, &BTreeMap<u32, &Receiver>),
+        demands: &[Demand],
+        of: fn(&Demand) -> &[f64],
+        way: usize,
+    ) -> Self {
         let ports = net.ports();
-        let rate = |host: usize| net.cables[ports.hosts[host][0].0].rate.as_bps() as f64;
+        let rate = |host: usize| {
+            let (cable, end) = ports.hosts[host][0];
+            let rate = net.cables[cable].rates[end ^ way];
+            let slow = u32::try_from(host).ok().and_then(|host| intakes.get(&host)?.steady());
+            slow.map_or(rate, |slow| slow.min(rate)).as_bps() as f64
+        };
         let shares = |demand: &Demand| {
             (0..).zip(of(demand)).map(|(host, bps)| bps / rate(host)).collect::<Vec<_>>()
         };

@@ -11,7 +11,7 @@ use incast_plan::topology::{Cable, Node, Topology};
 
 use crate::scheme::{RESERVED, text_of};
 use crate::traffic::resolved::ResolvedTraffic;
-use crate::{Aqm, Opens, ResolvedClass, Scenario, shared_buffer, topology};
+use crate::{Aqm, Opens, ResolvedClass, Scenario, shared_buffers, topology};
 
 /// The resolved plan of a scenario.
 #[derive(Clone, Debug)]
@@ -28,6 +28,10 @@ pub struct Resolved {
     pub routing: Vec<&'static str>,
     /// The number of explicit paths.
     pub paths: usize,
+    /// Whether links differ by direction, or lose packets.
+    pub own_links: bool,
+    /// Whether hosts are slow receivers.
+    pub receivers: bool,
     /// The traffic, in the order of the file.
     pub traffic: Vec<ResolvedTraffic>,
     /// The parameters that each section `[cc.NAME]` sets, as text.
@@ -39,7 +43,7 @@ pub struct Resolved {
 pub struct ResolvedHost {
     /// The host's name.
     pub name: String,
-    /// The rate of its link.
+    /// The rate of its link, out of the host.
     pub rate: Rate,
     /// The propagation delay of its link, each way.
     pub delay: Span,
@@ -78,6 +82,8 @@ impl Scenario {
             hosts: self.resolved_hosts(&net),
             routing: self.routing_kinds().into_iter().map(RoutingKind::as_str).collect(),
             paths: self.routing.paths.len(),
+            own_links: !self.links.is_empty() || self.loses_at_random(),
+            receivers: !self.receivers.is_empty(),
             traffic: (0..self.traffic.len()).map(|n| self.resolved_traffic(n, &net)).collect(),
             parameters: self.cc.iter().map(|(name, values)| (name.clone(), set(values))).collect(),
         }
@@ -85,22 +91,25 @@ impl Scenario {
 
     fn resolved_hosts(&self, net: &Topology) -> Vec<ResolvedHost> {
         let classes = self.named_classes();
-        let host = |(cable, node, far): (&Cable, Node, Node)| {
-            let at = |switch| shared_buffer(self, net, switch);
+        let shared = shared_buffers(self, net, &net.ports());
+        let host = |(cable, rate, node, far): (&Cable, Rate, Node, Node)| {
             let queues = match far {
-                Node::Switch(switch) => classes.iter().map(|c| self.queue(c, at(switch))).collect(),
+                Node::Switch(switch) => {
+                    let shared = shared[switch as usize];
+                    classes.iter().map(|class| self.queue(class, shared)).collect()
+                }
                 Node::Host(_) => Vec::new(),
             };
             let name = net.name(node).to_owned();
-            ResolvedHost { name, rate: cable.rate, delay: cable.delay, queues }
+            ResolvedHost { name, rate, delay: cable.delay, queues }
         };
         let ends = net.cables.iter().flat_map(|cable| {
-            let [a, b] = cable.ends;
-            [(cable, a, b), (cable, b, a)]
+            let ([a, b], [there, back]) = (cable.ends, cable.rates);
+            [(cable, there, a, b), (cable, back, b, a)]
         });
         let mut ends: Vec<_> = ends.collect();
-        ends.retain(|(_, node, _)| matches!(node, Node::Host(_)));
-        ends.sort_by_key(|&(_, node, _)| node);
+        ends.retain(|(_, _, node, _)| matches!(node, Node::Host(_)));
+        ends.sort_by_key(|&(_, _, node, _)| node);
         ends.into_iter().map(host).collect()
     }
 

@@ -108,6 +108,18 @@ impl Scenario {
                 Need::Deadlines if !self.traffic.iter().any(Traffic::has_deadlines) => {
                     "no traffic has any; set the deadline of a [[traffic]], such as \"20ms\""
                 }
+                Need::Lossless if self.loses_at_random() => {
+                    let remedy = if answers_loss(&scheme.algorithm) {
+                        "set its loss_decrease to 0.5"
+                    } else {
+                        "take a scheme that answers losses, such as dctcp"
+                    };
+                    warnings.push(format!(
+                        "{name} has no answer to a loss, but links damage packets: it sends them again at \
+                         an unchanged rate; {remedy}, or set the loss of links to 0"
+                    ));
+                    continue;
+                }
                 Need::Lossless if classes.iter().any(|class| class.protected) => continue,
                 Need::Lossless if answers_loss(&scheme.algorithm) => {
                     "switches drop what does not fit; set switch.pfc.enabled to true, or its \
@@ -224,7 +236,8 @@ impl Scenario {
                 .map_err(|message| Fault::at([&"cc", &name, &"transport"], message))?,
             None => self.transport.kind,
         };
-        Ok(Scheme { algorithm, transport, signal: self.signal_of(name, transport, &field)? })
+        let signal = self.signal_of(name, transport, &field)?;
+        Ok(Scheme { algorithm, transport, signal })
     }
 
     fn signal_of(

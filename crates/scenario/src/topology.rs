@@ -69,13 +69,15 @@ trait NetworkKind: DeserializeOwned + JsonSchema {
 pub fn topology(scenario: &Scenario) -> Topology {
     let mut net = Topology::default();
     scenario.network.build(&mut net);
+    scenario.set_own_links(&mut net);
     let rates: Vec<_> = scenario
         .link_events(&net)
         .filter_map(|(event, cable)| Some((cable, event.rate?)))
         .collect();
     for (cable, rate) in rates {
-        let peak = &mut net.cables[cable].peak;
-        *peak = rate.max(*peak);
+        for peak in &mut net.cables[cable].peaks {
+            *peak = rate.max(*peak);
+        }
     }
     net
 }

@@ -175,7 +175,7 @@ pub struct Stream {
     /// for it, TCP has none. If absent, off in the preset `linux` and on in the others.
     pub ack_delay: Option<bool>,
     /// Whether a handshake opens a connection before its first segment. If absent, only in the
-    /// preset `ns-3`.
+    /// preset `ns-3`. Connections of messages are always open: true is warned of there.
     pub handshake: Option<bool>,
     /// The number of segments that may be sent before the first ACK.
     pub initial_window: Option<u32>,

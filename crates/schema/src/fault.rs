@@ -138,8 +138,12 @@ pub fn suggestion(name: &str, known: &[&str]) -> String {
     let nearest = known
         .iter()
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
-        .min()
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 3);
+        .filter(|(distance, candidate)| {
+            // In a short name two letters are half of it: ndp is not nearly mcp.
+            let starts = candidate.starts_with(name) || name.starts_with(**candidate);
+            *distance <= if starts { 1 + candidate.len() / 3 } else { (candidate.len() / 3).max(1) }
+        })
+        .min();
     match nearest {
         Some((_, candidate)) => format!("; did you mean {candidate:?}?"),
         None if known.is_empty() => String::new(),
@@ -165,5 +169,10 @@ mod tests {
     fn nearest_name_or_all_of_them() {
         assert_eq!(suggestion("timley", &["timely", "line-rate"]), "; did you mean \"timely\"?");
         assert_eq!(suggestion("xyz", &["timely", "bbr"]), "; expected one of timely, bbr");
+        assert_eq!(suggestion("bbrv2", &["timely", "bbr"]), "; did you mean \"bbr\"?");
+        for name in ["powertcp", "ndp", "cdg"] {
+            let said = suggestion(name, &["rtcp", "mcp", "bbr"]);
+            assert_eq!(said, "; expected one of rtcp, mcp, bbr", "{name}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use incast_cc::{Bytes, Fraction, Rate, Span};
+use incast_cc::{Bytes, FASTEST_LINE, Fraction, Rate, SLOWEST_LINE, Span};
 use serde::de::{Deserializer, Error, Visitor};
 
 /// The limits and the format of a quantity.
@@ -83,7 +83,9 @@ macro_rules! quantities {
 
 quantities! {
     /// The rate of a link, within the range that the algorithms are made for.
-    rate, optional_rate: Rate = Rate::from_mbps(1), Rate::from_gbps(1_600), "a rate such as \"10Gbps\"";
+    rate, optional_rate: Rate = SLOWEST_LINE, FASTEST_LINE, "a rate such as \"10Gbps\"";
+    /// The rate at which a host takes packets in, which may be zero.
+    intake, optional_intake: Rate = Rate::ZERO, FASTEST_LINE, "a rate such as \"10Gbps\"";
     /// A propagation delay. Zero is refused: nodes affect each other only after a delay.
     delay, optional_delay: Span = Span::from_ns(1), Span::from_secs(1), "a delay such as \"5us\"";
     /// A time that may be zero.

@@ -19,18 +19,20 @@ use crate::routing::Routing;
 use connect::connect;
 pub(crate) use connect::{flow_of_seed, seed_of_flow};
 use incast_net::{
-    HostConfig, LinkChange, LinkChangeKind, Network as Net, NetworkConfig, TraceConfig, WireFormat,
+    HostConfig, IntakeConfig, LinkChange, LinkChangeKind, Network as Net, NetworkConfig,
+    TraceConfig, WireFormat,
 };
 use incast_plan::flows::Flows;
 use incast_plan::random::purpose;
 use incast_plan::topology::{Node, Ports, Topology};
 use incast_plan::{Plan, Watch};
 use incast_scenario::{
-    LinkState, MOST_CLASSES, MOST_SERIES_ROWS, Mix, NamedScheme, Nic, Scenario, Scheme,
-    TransportKind, headroom, plan, topology,
+    LinkState, MOST_CLASSES, MOST_SERIES_ROWS, Mix, NamedScheme, Nic, Receiver, ResolvedClass,
+    Scenario, Scheme, TransportKind, headroom, plan, topology,
 };
 use switches::switch_config;
 pub(crate) use ways::Ways;
+use ways::bursts;
 
 /// A run before its first event.
 pub(crate) struct Built {
@@ -140,17 +142,21 @@ fn configuration<'a>(
     seed: u64,
     traces: TraceConfig,
 ) -> NetworkConfig<'a> {
-    let hosts = (0_u64..).zip(&ports.hosts).map(|(host, cables)| {
-        let line_rate = topology.cables[cables[0].0].rate;
-        let seed = derive(seed, purpose::HOST, &[host]);
+    let slow = scenario.slow_hosts(topology);
+    let hosts = (0_u32..).zip(&ports.hosts).map(|(host, cables)| {
+        let line_rate = topology.rate(cables[0]);
+        let seed = derive(seed, purpose::HOST, &[host.into()]);
         HostConfig {
             endpoint: endpoint(scenario, line_rate, mix, seed),
             wire: wire_format(scenario, mix, line_rate),
+            intake: slow.get(&host).map(|own| {
+                let line_rate = topology.cables[cables[0].0].rates[1 - cables[0].1];
+                intake(scenario, mix, own, line_rate)
+            }),
         }
     });
-    let headroom = topology.cables.iter().map(|cable| headroom(scenario, cable).get());
-    let bursts = topology.cables.iter().filter_map(|cable| scenario.switch.burst_at(cable.rate));
-    let bursts = bursts.map(Bytes::get);
+    let headroom =
+        topology.cables.iter().map(|cable| [0, 1].map(|end| headroom(scenario, cable, end).get()));
     NetworkConfig {
         topology,
         ports,
@@ -158,13 +164,29 @@ fn configuration<'a>(
         switch: switch_config(scenario, mix, look_ahead(scenario, mix)),
         routes: routing.switches.clone(),
         headroom: headroom.collect(),
-        bursts: bursts.collect(),
+        bursts: bursts(scenario, topology).iter().map(|of| of.map(Bytes::get)).collect(),
         link_changes: link_changes(scenario, topology),
         route_changes: routing.changes.clone(),
         seed,
         measure_from: Time::ZERO + scenario.run.warmup,
         interval: scenario.interval(),
         traces,
+    }
+}
+
+/// The intake of a slow receiver on a link of `line_rate`.
+fn intake(scenario: &Scenario, mix: &Mix, own: &Receiver, line_rate: Rate) -> IntakeConfig {
+    let pfc = &scenario.switch.pfc;
+    let protects = |class: &ResolvedClass| pfc.enabled && class.protected;
+    let classes = scenario.classes_in(mix);
+    let protected = (0..).zip(&classes).filter(|(_, class)| protects(class));
+    IntakeConfig {
+        rate: own.rate,
+        line_rate,
+        buffer: own.buffer.get(),
+        xon_offset: pfc.xon_offset.get(),
+        protected: protected.fold(0, |mask, (number, _)| mask | 1_u8 << number),
+        lasts: (Time::ZERO + own.start, own.stop.map_or(Time::MAX, |stop| Time::ZERO + stop)),
     }
 }
 

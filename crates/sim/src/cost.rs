@@ -5,7 +5,7 @@
 //! number of things, with the tables and the directory of the results (docs/guide/cost.md). The
 //! estimates are right within a factor of two.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use incast_cc::Bytes;
@@ -275,7 +275,7 @@ fn endless_wire_bytes(scenario: &Scenario, net: &Arc<Topology>) -> f64 {
     for link in paths.iter().flatten() {
         *loads.entry(*link).or_default() += 1;
     }
-    let share = |link: &(usize, usize)| net.cables[link.0].rate.as_bps() / loads[link];
+    let share = |link: &(usize, usize)| net.rate(*link).as_bps() / loads[link];
     let bps = |path: &Vec<(usize, usize)>| {
         path.iter().map(share).min().unwrap_or(0) as f64 * path.len() as f64
     };
@@ -287,11 +287,16 @@ pub(crate) const fn leg_of(flow: &LastingFlow, label: u64) -> Leg {
     Leg { from: flow.from, to: flow.to, label, routing: flow.routing }
 }
 
-/// The mean number of links from a host to another. A way through an intermediate group counts as
-/// two ways.
+/// The mean number of links from a host of the largest island to another of it. A way through an
+/// intermediate group counts as two ways.
 fn mean_hops(net: &Topology, routing: RoutingKind) -> f64 {
     let ports = net.ports();
-    let Some(first) = ports.hosts.first().map(|_| net.edge(0)) else { return 2.0 };
+    let mut islands: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (host, island) in (0..).zip(net.islands()) {
+        islands.entry(island).or_default().push(host);
+    }
+    let Some(hosts) = islands.into_values().rev().max_by_key(Vec::len) else { return 2.0 };
+    let first = net.edge(hosts[0]);
     let mut distance = vec![u32::MAX; net.switches.len()];
     distance[first as usize] = 0;
     let mut reached = std::collections::VecDeque::from([first]);
@@ -305,10 +310,10 @@ fn mean_hops(net: &Topology, routing: RoutingKind) -> f64 {
             }
         }
     }
-    let hosts = u32::try_from(net.hosts.len()).unwrap_or(u32::MAX);
     let ways = if routing == RoutingKind::Valiant { 2.0 } else { 1.0 };
     let links = |host| ways * f64::from(distance[net.edge(host) as usize].min(64)) + 2.0;
-    (0..hosts).map(links).sum::<f64>() / f64::from(hosts)
+    let of_all: f64 = hosts.iter().map(|&host| links(host)).sum();
+    of_all / hosts.len() as f64
 }
 
 #[cfg(test)]

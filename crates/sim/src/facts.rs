@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use incast_cc::{Bytes, Rate, Span};
 use incast_plan::topology::{Node, Topology};
-use incast_scenario::{Scenario, Scheme, headroom, shared_buffer, topology};
+use incast_scenario::{Scenario, Scheme, headroom, shared_buffers, topology};
 
 use crate::warnings::{Of, Surveyed, survey};
 
@@ -119,10 +119,11 @@ fn oversubscription(net: &Topology) -> Option<Oversubscription> {
     let of = |(number, cables): (usize, &Vec<(usize, usize)>)| {
         let (mut below, mut above) = (0, 0);
         for &port in cables {
-            let rate = net.cables[port.0].rate.as_bps();
+            let up = net.rate(port).as_bps();
+            let down = net.cables[port.0].rates[1 - port.1].as_bps();
             match net.far_end(port) {
-                Node::Switch(other) if levels[other as usize] >= levels[number] => above += rate,
-                _ => below += rate,
+                Node::Switch(other) if levels[other as usize] >= levels[number] => above += up,
+                _ => below += down,
             }
         }
         (below > 0 && above > 0).then(|| Oversubscription {
@@ -162,11 +163,12 @@ fn levels(net: &Topology) -> Vec<u32> {
 fn buffer(scenario: &Scenario, net: &Topology) -> Option<Buffer> {
     let ports = net.ports();
     let classes = scenario.data_classes().iter().filter(|class| class.protected).count();
-    let left = |switch: &u32| shared_buffer(scenario, net, *switch);
+    let shared = shared_buffers(scenario, net, &ports);
+    let left = |switch: &u32| shared[*switch as usize];
     let switch = (0..u32::try_from(net.switches.len()).unwrap_or(u32::MAX)).min_by_key(left)?;
     let of_ports: Vec<_> = ports.switches[switch as usize]
         .iter()
-        .map(|&(cable, _)| headroom(scenario, &net.cables[cable]))
+        .map(|&(cable, end)| headroom(scenario, &net.cables[cable], end))
         .collect();
     let bounds = of_ports.iter().min().zip(of_ports.iter().max());
     let headroom = bounds.filter(|_| classes > 0).map(|(&least, &most)| Headroom {

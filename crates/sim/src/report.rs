@@ -6,6 +6,7 @@ mod ideals;
 mod messages;
 mod mix;
 mod quantiles;
+mod receivers;
 mod requests;
 mod series;
 mod summary;
@@ -153,6 +154,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     tables.extend(ideals);
     tables.extend(series::tables(built, &info));
     tables.extend(failures::table(built));
+    tables.extend(receivers::table(built));
     tables.extend(traces::traces(built));
     Report {
         scheme: info.scheme,
@@ -269,7 +271,14 @@ fn measurement(built: &Built, flows: &[FlowResult], queues: &[QueueResult]) -> M
         rtt,
         delays,
         longest: longest.max_by(|a, b| a.mean.total_cmp(&b.mean).then(a.max.total_cmp(&b.max))),
-        pauses: queues.iter().map(|queue| queue.pauses).sum(),
+        pauses: queues.iter().map(|queue| queue.pauses).sum::<u64>()
+            + built
+                .net
+                .hosts()
+                .iter()
+                .filter_map(Host::slow)
+                .map(|(pauses, _)| pauses)
+                .sum::<u64>(),
         paused: built.net.transmitters().map(Transmitter::paused).sum(),
         marks: queues.iter().map(|queue| queue.marks).sum(),
     }

@@ -8,8 +8,8 @@ mod counting;
 mod scenario;
 
 use counting::Counting;
-use incast_sim::scenario::Document;
-use incast_sim::{Simulation, TraceConfig};
+use incast_sim::scenario::{Document, Scenario};
+use incast_sim::{Simulation, TraceConfig, cost, facts, warnings};
 use scenario::{document, shipped};
 
 #[global_allocator]
@@ -41,6 +41,7 @@ fn memory_grows_with_hosts_and_flows_that_send_and_little_with_others() {
         }
     }
     pairs_that_have_not_talked_take_little();
+    facts_before_a_run_take_work_in_proportion_to_hosts();
 }
 
 fn hosts_take_the_same_in_networks_of_any_size() -> usize {
@@ -144,4 +145,37 @@ fn pairs_that_have_not_talked_take_little() {
     // A host's share of its own does not count: 24 KB of it are less than a tenth.
     let each = (pairs[1].1 - pairs[0].1 - 64 * 20_000) / (pairs[1].0 - pairs[0].0);
     assert!(each < 100, "{each} bytes per flow of a client and a server");
+}
+
+/// Work on a scenario before a run.
+type Work<'a> = &'a dyn Fn(&Scenario);
+
+/// The bytes that `work` asks for, in a star of so many hosts with a flow without end each.
+fn asked(hosts: u32, work: Work<'_>) -> usize {
+    let document = document(&format!(
+        "title = \"a flow each\"\n[run]\nduration = \"1ms\"\nschemes = [\"timely\"]\n\
+         [network.star]\nhosts = [{{ name = \"host\", count = {hosts}, rate = \"10Gbps\", delay = \"1us\" }}]\n\
+         [switch]\nbuffer = \"4GB\"\n\
+         [[traffic]]\nkind = \"connections\"\nfrom = \"host\"\nfan_out = 1\n"
+    ));
+    let before = HEAP.asked();
+    work(document.scenario());
+    HEAP.asked() - before
+}
+
+/// What is asked for and let go again counts here: a list of all cables for each host is work that
+/// grows as the square.
+fn facts_before_a_run_take_work_in_proportion_to_hosts() {
+    let scheme = |scenario: &Scenario| scenario.scheme("timely").unwrap();
+    let works: [(&str, Work<'_>); 5] = [
+        ("warnings", &|scenario| drop(warnings(scenario, "timely", &scheme(scenario)))),
+        ("warnings of loads", &|scenario| drop(scenario.load_warnings())),
+        ("the plan", &|scenario| drop(scenario.resolved())),
+        ("facts", &|scenario| drop(facts(scenario, &scheme(scenario)))),
+        ("the cost", &|scenario| drop(cost(scenario, &scheme(scenario), TraceConfig::default()))),
+    ];
+    for (name, work) in works {
+        let [few, many] = [100, 1_600].map(|hosts| asked(hosts, work));
+        assert!(many < 32 * few, "{name}: {few} bytes for 100 hosts, {many} for 1,600");
+    }
 }

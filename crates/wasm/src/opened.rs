@@ -150,8 +150,9 @@ fn network(net: &Topology) -> Value {
     let of_hosts = ports.hosts.iter().map(|cables| cables[0]);
     let all = of_hosts.chain(ports.switches.iter().flatten().copied());
     let links = all.map(|(cable, end)| {
-        let cable = &net.cables[cable];
-        json!([index(cable.ends[end]), index(cable.ends[1 - end]), cable.rate.as_gbps_f64()])
+        let rate = net.rate((cable, end)).as_gbps_f64();
+        let ends = net.cables[cable].ends;
+        json!([index(ends[end]), index(ends[1 - end]), rate])
     });
     let count = net.cables.len() * 2;
     let links: Vec<_> = if count <= MOST_LINKS { links.collect() } else { Vec::new() };

@@ -29,6 +29,7 @@ _SIMULATED = {
     UDP: [
         "transport.kind=message", "transport.segment=60KB", "transport.mtu=1514B",
         "transport.header=92B", "transport.nic=segments", "signal.kind=kernel-timestamps",
+        "transport.stream.handshake=false",
     ],
 }  # fmt: skip
 

@@ -225,6 +225,12 @@ def read(scenario: Scenario) -> BedPlan:
     scenario = shaped(scenario)
     name, plan = scenario.name, scenario.resolved()
     ways = _ways(name, switches, set(places.values()), trunks, plan)
+    for is_set, what, remedy in (
+        (plan["own_links"], "cables of one rate both ways that lose nothing", "link"),
+        (plan["receivers"], "hosts that take in what they can", "receiver"),
+    ):
+        if is_set:
+            raise LabError(f"{name}: {remedy}: a test bed has {what}; take [[{remedy}]] out")
     traffics = plan["traffic"]
     for one in traffics:
         if one["scheme"] is not None:

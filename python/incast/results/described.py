@@ -18,8 +18,8 @@ def _info(doc: str, **columns: tuple[str, str]) -> TableInfo:
     }
 
 
-# A small scenario with rows for each table: connections that stay, requests, and a link that fails
-# while packets are on it.
+# A small scenario with rows for each table: connections that stay, requests, a slow receiver, and a
+# link that fails while packets are on it.
 _SCENARIO = """
 title = "A run that has every table"
 
@@ -38,6 +38,10 @@ leaves = 2
 spines = 1
 hosts = { name = "host", count = 2, rate = "10Gbps", delay = "1us" }
 uplink = { rate = "2Gbps", delay = "1us" }
+
+[[receiver]]
+hosts = "host3"
+rate = "1Gbps"
 
 [[event]]
 at = "100us"

@@ -458,7 +458,7 @@ fn the_model_survives_probing_the_rtt() {
 #[test]
 fn no_sample_is_beyond_it() {
     let mut random = Random::new(7);
-    for line_rate in [Rate::from_mbps(1), Rate::from_bps(1_600_000_000_000)] {
+    for line_rate in [Rate::from_mbps(1), Rate::from_bps(8_000_000_000_000)] {
         let mut control = Bbr::default().start(&Flow { line_rate, ..flow() });
         let (mut now, mut any) = (Time::ZERO, || random.bits() >> (random.bits() % 64));
         for round in 0..20_000 {

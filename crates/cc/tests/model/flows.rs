@@ -5,12 +5,12 @@ use proptest::prelude::*;
 
 use crate::draw;
 
-/// 1 Mb/s to 1.6 Tb/s.
+/// 1 Mb/s to 8 Tb/s.
 fn line_rate() -> impl Strategy<Value = Rate> {
-    let named = [1_000_000, 50_000_000, 10_000_000_000, 400_000_000_000, 1_600_000_000_000];
+    let named = [1_000_000, 50_000_000, 10_000_000_000, 400_000_000_000, 8_000_000_000_000];
     prop_oneof![
         prop::sample::select(named.to_vec()).prop_map(Rate::from_bps),
-        draw::magnitude(1_600_000).prop_map(Rate::from_mbps),
+        draw::magnitude(8_000_000).prop_map(Rate::from_mbps),
     ]
 }
 

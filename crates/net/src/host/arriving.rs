@@ -6,6 +6,7 @@ use incast_transport::{News, Report, clock_ns};
 use super::Host;
 use crate::Transit;
 use crate::frame::Frame;
+use crate::trace::PacketEvent;
 
 impl Host {
     /// Handles an arriving frame; `truth` is the oracle's RTT of its connection.
@@ -93,6 +94,16 @@ impl Host {
             };
             delays.add_one(u64::from(delay_ns));
         }
+    }
+
+    /// Counts and drops a frame that its link did not bring.
+    #[cold]
+    pub(crate) fn on_cut(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
+        if frame.is_damaged() {
+            let dropped = (PacketEvent::Dropped, None);
+            self.trace.packet(now, 0, frame, dropped, &transit.packets);
+        }
+        self.failures.on_cut(0, frame, transit);
     }
 
     /// Takes in the quiet frames that have arrived before `now`.

@@ -10,7 +10,8 @@
 //! * before an instant at which somebody looks at it: the end of a run, the start of measurement,
 //!   the end of an interval of the time series;
 //! * while its switch may take the packet back, whose transmission has not started;
-//! * where links may fail, or an oracle sees all queues at one instant.
+//! * where links may fail, or an oracle sees all queues at one instant;
+//! * if it is slow, so that packets wait before it takes them in.
 
 use incast_cc::{Span, Time};
 
@@ -56,6 +57,9 @@ impl Network {
         let stays = self.failures().all(|failures| failures.next() == Time::MAX);
         let on = self.run_ahead.is_allowed && stays && !self.has_node_windows();
         self.transit.links.iter_mut().for_each(|link| link.set_runs_ahead(on));
+        for slow in self.hosts.iter().filter(|host| host.intake.is_some()) {
+            self.transit.links[slow.incoming() as usize].set_runs_ahead(false);
+        }
         self.run_ahead.is_on = on;
     }
 

@@ -48,6 +48,16 @@ impl Switch {
         self.purge(at, egress, classes, DropCause::Link, transit)
     }
 
+    /// Counts and drops a frame that its link did not bring.
+    #[cold]
+    pub(crate) fn on_cut(&mut self, now: Time, port: u16, frame: &Frame, transit: &mut Transit) {
+        if frame.is_damaged() {
+            let dropped = (PacketEvent::Dropped, None);
+            self.trace.packet(now, port, frame, dropped, &transit.packets);
+        }
+        self.failures.on_cut(port, frame, transit);
+    }
+
     /// Counts and drops a packet for a host to which no route leads.
     #[cold]
     pub(super) fn on_stranded(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {

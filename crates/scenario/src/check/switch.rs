@@ -45,8 +45,8 @@ fn check_burst(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     let field = if switch.burst.is_some() { "burst" } else { "burst_time" };
     let packet = scenario.transport.mtu.max(scenario.transport.ack);
     for (number, ports) in net.ports().switches.iter().enumerate() {
-        for &(cable, _) in ports {
-            let rate = net.cables[cable].rate;
+        for &port in ports {
+            let rate = net.rate(port);
             let Some(burst) = switch.burst_at(rate) else { return Ok(()) };
             let wrong = if burst < packet {
                 format!("never has the tokens for a packet of {packet}; make it larger")
@@ -108,7 +108,8 @@ pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fa
     if switch.pfc.enabled {
         let protected = protected_classes(scenario);
         for (number, ports) in net.ports().switches.iter().enumerate() {
-            let by_port = ports.iter().map(|&(cable, _)| headroom(scenario, &net.cables[cable]));
+            let by_port = ports.iter();
+            let by_port = by_port.map(|&(cable, end)| headroom(scenario, &net.cables[cable], end));
             let reserved = by_port.sum::<Bytes>() * protected;
             if reserved + scenario.transport.mtu.max(scenario.transport.ack) > switch.buffer {
                 let each =

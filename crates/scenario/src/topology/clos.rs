@@ -109,7 +109,7 @@ mod tests {
         let between = |low: Layer, high: Layer| {
             let ends = |cable: &&Cable| cable.ends.map(|end| layer_of(&net, end));
             let found = net.cables.iter().filter(|cable| ends(cable) == [Some(low), Some(high)]);
-            found.map(|cable| (cable.ends, cable.rate)).collect::<Vec<_>>()
+            found.map(|cable| (cable.ends, cable.rates[0])).collect::<Vec<_>>()
         };
         // 16 x 25 = 400 Gb/s from below, half of that over two links; then 4 x 100 Gb/s from below,
         // a quarter of that over three links: 33,333,333,333 b/s.

@@ -194,7 +194,7 @@ mod tests {
                 let (one, other) = (one / a, other / a);
                 assert!(one <= other);
                 let rate = if one == other { 20.0 } else { 40.0 };
-                assert_eq!(cable.rate.as_gbps_f64(), rate);
+                assert_eq!(cable.rates[0].as_gbps_f64(), rate);
                 *between.entry((one, other)).or_insert(0_u32) += u32::from(one != other);
             }
             let pairs = (0..g).flat_map(|one| (one + 1..g).map(move |other| (one, other)));

@@ -56,6 +56,6 @@ mod tests {
         );
         assert_eq!(net.switches, ["left-switch", "right-switch"]);
         assert_eq!((0..3).map(|host| net.edge(host)).collect::<Vec<_>>(), [0, 0, 1]);
-        assert_eq!((net.cables.len(), net.cables[3].rate.as_gbps_f64()), (4, 5.0));
+        assert_eq!((net.cables.len(), net.cables[3].rates[0].as_gbps_f64()), (4, 5.0));
     }
 }

@@ -117,7 +117,7 @@ mod tests {
         let net = fat_tree(4);
         let rate = |a: &str, b: &str| {
             let cable = net.cable_between(net.node(a).unwrap(), net.node(b).unwrap()).unwrap();
-            net.cables[cable].rate
+            net.cables[cable].rates[0]
         };
         assert_eq!(rate("host0", "edge0"), Rate::from_gbps(10));
         assert_eq!(rate("edge0", "aggregation1"), Rate::from_gbps(40));

@@ -34,8 +34,8 @@ impl File {
             _ => graph.hosts.into_iter().map(single).collect(),
         };
         let link = |link: foreign::Link| {
-            let foreign::Link { ends, rate, delay } = link;
-            GraphLink { ends, rate, delay }
+            let foreign::Link { ends, rate, delay, loss } = link;
+            GraphLink { ends, rate, delay, loss }
         };
         Ok(Graph {
             hosts,

@@ -78,7 +78,7 @@ mod tests {
         assert_eq!((layers(&net, Layer::Leaf), layers(&net, Layer::Spine)), (3, 2));
         assert_eq!((net.hosts.len(), net.cables.len()), (12, 12 + 3 * 2));
         // 4 x 10 Gb/s from below, half of that over two links.
-        assert!(net.cables[12..].iter().all(|cable| cable.rate == Rate::from_gbps(10)));
+        assert!(net.cables[12..].iter().all(|cable| cable.rates == [Rate::from_gbps(10); 2]));
         let ports = net.ports().switches.iter().map(Vec::len).collect::<Vec<_>>();
         assert_eq!(ports, [6, 6, 6, 3, 3]);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use incast_cc::{Fraction, Rate, Span};
+use incast_cc::{FASTEST_LINE, Fraction, Rate, SLOWEST_LINE, Span};
 use incast_plan::topology::{Node, Topology};
 use incast_schema::{Fault, quantity};
 use schemars::JsonSchema;
@@ -177,12 +177,10 @@ impl Uplink {
                     "no rate; expected rate, such as \"100Gbps\", or oversubscription".into();
                 Err(Fault::at([&field], message))
             }
-            (None, Some(factor))
-                if !(Rate::from_mbps(1)..=Rate::from_gbps(1_600)).contains(&rate) =>
-            {
+            (None, Some(factor)) if !(SLOWEST_LINE..=FASTEST_LINE).contains(&rate) => {
                 let message = format!(
-                    "an over-subscription of {factor} gives links of {rate}; expected 1Mbps to \
-                     1600Gbps"
+                    "an over-subscription of {factor} gives links of {rate}; expected \
+                     {SLOWEST_LINE} to {FASTEST_LINE}"
                 );
                 Err(Fault::at([&field, &"oversubscription"], message))
             }

@@ -48,7 +48,7 @@ mod tests {
         );
         assert_eq!(net.hosts, ["host0", "host1", "host2", "server"]);
         assert_eq!((net.switches.len(), net.cables.len()), (1, 4));
-        assert_eq!(net.cables[3].rate.as_gbps_f64(), 40.0);
+        assert_eq!(net.cables[3].rates[0].as_gbps_f64(), 40.0);
         assert!((0..4).all(|host| net.edge(host) == 0));
     }
 }

@@ -112,9 +112,9 @@ pub(crate) fn carried(sizes: &Sizes, bps: f64, seconds: f64) -> f64 {
 pub fn amounts(scenario: &Scenario, net: &Topology) -> Vec<Amount> {
     let mut bps = vec![0.0; net.hosts.len()];
     for cable in &net.cables {
-        for end in cable.ends {
+        for (end, peak) in cable.ends.into_iter().zip(cable.peaks) {
             if let Node::Host(host) = end {
-                bps[host as usize] = cable.peak.as_bps() as f64;
+                bps[host as usize] = peak.as_bps() as f64;
             }
         }
     }

@@ -9,8 +9,10 @@ use crate::hosts::unknown_host;
 use incast_plan::topology::Topology;
 use incast_schema::{Fault, suggestion};
 
-/// The most connections and messages, so that a typing error does not fill the memory.
-const MAX_CONNECTIONS: u64 = 4_000_000;
+/// The most connections, which 32 bits number with room to spare. What memory holds is far less: a
+/// front end compares it with the estimate before anything is built.
+const MAX_CONNECTIONS: u64 = 1_000_000_000;
+/// The most messages, so that a typing error does not fill the memory.
 const MAX_MESSAGES: u64 = 50_000_000;
 /// The sentence that refuses a deadline of a message without end.
 pub(crate) const ENDLESS_DEADLINE: &str =
@@ -24,9 +26,10 @@ pub(crate) fn check_traffic(scenario: &Scenario, net: &Topology) -> Result<(), F
         let message = "nobody sends anything; expected at least one [[traffic]]".into();
         return Err(Fault::at([&"traffic"], message));
     }
+    let islands = net.islands();
     let (mut connections, mut messages) = (0, 0);
     for number in 0..scenario.traffic.len() {
-        let counts = Checked::new(scenario, net, number).check()?;
+        let counts = Checked::new(scenario, (net, &islands), number).check()?;
         connections += counts.connections;
         messages += counts.messages;
         if counts.connections == 0 || connections > MAX_CONNECTIONS {
@@ -53,8 +56,8 @@ pub struct Counts {
 
 /// The connections and messages of each traffic of a checked scenario.
 pub fn counts(scenario: &Scenario, net: &Topology) -> Vec<Counts> {
-    let all = 0..scenario.traffic.len();
-    let checked = all.map(|number| Checked::new(scenario, net, number).check());
+    let (islands, all) = (net.islands(), 0..scenario.traffic.len());
+    let checked = all.map(|number| Checked::new(scenario, (net, &islands), number).check());
     let none = Counts { connections: 0, messages: 0 };
     checked.map(|counts| counts.unwrap_or(none)).collect()
 }
@@ -63,6 +66,8 @@ pub fn counts(scenario: &Scenario, net: &Topology) -> Vec<Counts> {
 pub(crate) struct Checked<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) net: &'a Topology,
+    /// The island of each host.
+    islands: &'a [u32],
     /// The number of the traffic in the file.
     pub(crate) number: usize,
     pub(crate) traffic: &'a Traffic,
@@ -73,9 +78,13 @@ pub(crate) struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
-    fn new(scenario: &'a Scenario, net: &'a Topology, number: usize) -> Self {
+    fn new(
+        scenario: &'a Scenario,
+        (net, islands): (&'a Topology, &'a [u32]),
+        number: usize,
+    ) -> Self {
         let traffic = &scenario.traffic[number];
-        Self { scenario, net, number, traffic, from: Vec::new(), to: Vec::new() }
+        Self { scenario, net, islands, number, traffic, from: Vec::new(), to: Vec::new() }
     }
 }
 
@@ -104,7 +113,23 @@ impl Checked<'_> {
             let message = format!("{:?} would send to itself; expected another host", to.1);
             return Err(self.at(to.0, message));
         }
-        Ok(())
+        let first = self.from[0];
+        match self.from.iter().chain(&self.to).find_map(|&host| self.no_way(first, host)) {
+            Some(message) => Err(self.at(to.0, message)),
+            None => Ok(()),
+        }
+    }
+
+    /// The sentence on two hosts between which no way leads.
+    pub(crate) fn no_way(&self, from: u32, to: u32) -> Option<String> {
+        if self.islands[from as usize] == self.islands[to as usize] {
+            return None;
+        }
+        let [from, to] = [from, to].map(|host| &self.net.hosts[host as usize]);
+        Some(format!(
+            "no way leads from host {from:?} to host {to:?}; connect their switches, or name hosts \
+             that are connected"
+        ))
     }
 
     /// A fault of one of the settings.
@@ -156,8 +181,10 @@ impl Checked<'_> {
     /// load on the links of `hosts`.
     pub(crate) fn arrivals(&self, load: f64, bytes: f64, hosts: &[u32]) -> u64 {
         let ports = self.net.ports();
-        let rate =
-            |&host: &u32| self.net.cables[ports.hosts[host as usize][0].0].rate.as_bps() as f64;
+        let rate = |&host: &u32| {
+            let rates = self.net.cables[ports.hosts[host as usize][0].0].rates;
+            rates[0].max(rates[1]).as_bps() as f64
+        };
         self.messages(load * hosts.iter().map(rate).sum::<f64>(), bytes)
     }
 

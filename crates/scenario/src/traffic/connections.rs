@@ -93,7 +93,7 @@ impl Kind for Connections {
             let mut deadlines = context.deadlines_of(source);
             let picked: Vec<_> = match self.fan_out {
                 None => others().collect(),
-                Some(count) => pick(&others().collect::<Vec<_>>(), count, &mut random),
+                Some(count) => pick(&context.destinations, source, count, &mut random),
             };
             let connections = || 0..self.connections;
             let all = picked.iter().flat_map(|&host| connections().map(move |_| host));
@@ -151,11 +151,17 @@ impl Connections {
     }
 }
 
-/// Draws `count` different hosts of `hosts`.
-fn pick(hosts: &[u32], count: u32, random: &mut Pcg64Mcg) -> Vec<u32> {
+/// Different hosts among `hosts`, which ascend, but for one of them.
+fn pick(hosts: &[u32], but: u32, count: u32, random: &mut Pcg64Mcg) -> Vec<u32> {
+    let place = hosts.binary_search(&but).ok();
+    let others = hosts.len() - usize::from(place.is_some());
     #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
-    let places = distinct(random, count, hosts.len() as u32);
-    places.into_iter().map(|place| hosts[place as usize]).collect()
+    let places = distinct(random, count, others as u32).into_iter();
+    // A list without that host, for each host, would be work that grows as the square.
+    let of = |other: u32| {
+        hosts[other as usize + usize::from(place.is_some_and(|at| other as usize >= at))]
+    };
+    places.map(of).collect()
 }
 
 const fn one() -> u32 {

@@ -121,9 +121,14 @@ impl<'a> Context<'a> {
         Time::ZERO + self.common.stop.map_or(end, |stop| stop.min(end))
     }
 
-    /// The rate of a host's link in bits per second.
+    /// The rate of a host's link in bits per second, out of the host.
     pub(crate) fn line_bps(&self, host: u32) -> f64 {
-        self.places.line_rate(host).as_bps() as f64
+        self.places.line_rates(host)[0].as_bps() as f64
+    }
+
+    /// The rate of a host's link in bits per second, into the host.
+    pub(crate) fn incoming_bps(&self, host: u32) -> f64 {
+        self.places.line_rates(host)[1].as_bps() as f64
     }
 
     /// The deadlines of what a host starts.

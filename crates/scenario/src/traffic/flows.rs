@@ -97,7 +97,9 @@ impl Kind for FlowList {
             (None, None) => return Ok(()),
             (Some(path), Some(format)) => (path, format),
             (Some(_), None) => {
-                return Err(("file", "a file needs a format; expected hpcc or htsim".into()));
+                let names: Vec<_> = foreign::Format::NAMES.iter().map(|(name, _)| *name).collect();
+                let message = format!("a file needs a format; expected {}", names.join(", "));
+                return Err(("file", message));
             }
             (None, Some(_)) => {
                 return Err(("format", "a format needs a file; set it, or take it out".into()));

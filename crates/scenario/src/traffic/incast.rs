@@ -52,7 +52,8 @@ impl Kind for Incast {
     }
 
     fn plan(&self, context: &Context<'_>, plan: &mut Plan) -> Option<f64> {
-        let all_bps: f64 = context.destinations.iter().map(|&host| context.line_bps(host)).sum();
+        let all_bps: f64 =
+            context.destinations.iter().map(|&host| context.incoming_bps(host)).sum();
         let offered = self.load * all_bps;
         let mut random = context.generator(purpose::INCASTS);
         let mut deadlines = context.deadlines();
@@ -69,7 +70,7 @@ impl Kind for Incast {
             let own = context.sources.binary_search(&receiver).ok();
             #[expect(clippy::cast_possible_truncation, reason = "bounded by the hosts")]
             let others = (context.sources.len() - usize::from(own.is_some())) as u32;
-            let deadline = deadlines.draw_on(context.line_bps(receiver), None, bytes);
+            let deadline = deadlines.draw_on(context.incoming_bps(receiver), None, bytes);
             let mut flows = 0..0;
             for place in distinct(&mut random, self.senders, others) {
                 let sender = context.sources[skip(place as usize, own)];
@@ -97,7 +98,8 @@ impl Kind for Incast {
     }
 
     fn demand(&self, context: &Context<'_>, demand: &mut Demand) {
-        let all_bps: f64 = context.destinations.iter().map(|&host| context.line_bps(host)).sum();
+        let all_bps: f64 =
+            context.destinations.iter().map(|&host| context.incoming_bps(host)).sum();
         let each = self.load * all_bps / context.destinations.len() as f64;
         // The senders of a receiver are drawn from all other sources with equal probability.
         let mut everybody = 0.0;

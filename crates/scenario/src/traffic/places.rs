@@ -30,9 +30,11 @@ impl<'a> Places<'a> {
         Self { topology, ports, depths, distances: RefCell::default() }
     }
 
-    /// The rate of a host's link.
-    pub(crate) fn line_rate(&self, host: u32) -> Rate {
-        self.topology.cables[self.ports.hosts[host as usize][0].0].rate
+    /// The rate of a host's link, out of the host and into it.
+    pub(crate) fn line_rates(&self, host: u32) -> [Rate; 2] {
+        let (cable, end) = self.ports.hosts[host as usize][0];
+        let rates = self.topology.cables[cable].rates;
+        [rates[end], rates[1 - end]]
     }
 
     pub(crate) fn rack(&self, host: u32) -> u32 {
@@ -92,11 +94,12 @@ impl<'a> Places<'a> {
             Node::Switch(switch) => self.depths[switch as usize],
             Node::Host(_) => u32::MAX,
         };
-        let up = self.topology.cables.iter().filter(|cable| {
+        let up = self.topology.cables.iter().filter_map(|cable| {
             let [a, b] = cable.ends.map(depth);
-            a.min(b) == 0 && a.max(b) != u32::MAX && a != b
+            let is_up = a.min(b) == 0 && a.max(b) != u32::MAX && a != b;
+            is_up.then(|| cable.rates[usize::from(a < b)])
         });
-        up.map(|cable| cable.rate.as_bps() as f64).sum()
+        up.map(|rate| rate.as_bps() as f64).sum()
     }
 }
 

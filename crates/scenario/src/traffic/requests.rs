@@ -36,7 +36,8 @@ const ROUND_TRIP_S: f64 = 5e-6;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
-    /// Open loop: the payload of requests that arrive at random, as a share of each client's link.
+    /// Open loop: the payload of requests that arrive at random, as a share of each client's link,
+    /// in the direction of most payload.
     pub load: Option<f64>,
     /// Closed loop: the number of requests of each client under way at a time. 1 if there is no
     /// load.
@@ -210,7 +211,7 @@ impl Kind for Requests {
                 .collect();
             let pace = match self.load {
                 Some(load) => {
-                    let bps = context.line_bps(host);
+                    let bps = self.client_bps(context, host);
                     offered = offered.map(|offered| offered + load * bps);
                     Pace::Open { gap: mean_gap(bytes, load, bps) }
                 }
@@ -257,7 +258,7 @@ impl Kind for Requests {
         let (reads, writes) = self.bytes_per_request();
         let servers_of = self.servers(context);
         for &client in &context.sources {
-            let bps = load * context.line_bps(client);
+            let bps = load * self.client_bps(context, client);
             let (read, written) = (bps * reads / (reads + writes), bps * writes / (reads + writes));
             let servers = servers_of(client);
             if servers.is_empty() {
@@ -289,6 +290,12 @@ impl Requests {
 
     fn think_time(&self) -> Span {
         self.think_time.unwrap_or(Span::ZERO)
+    }
+
+    /// The rate of a client's link in the direction of most payload, in bits per second.
+    fn client_bps(&self, context: &Context<'_>, client: u32) -> f64 {
+        let (reads, writes) = self.bytes_per_request();
+        if reads > writes { context.incoming_bps(client) } else { context.line_bps(client) }
     }
 
     /// The mean payload of a request over all of its messages: of reads, and of writes.

@@ -1,10 +1,12 @@
 //! Ways: how packets get from host to host, and how long that takes without queues.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use incast_cc::{Bytes, Span};
+use incast_cc::{Bytes, Rate, Span};
 use incast_transport::{Path, Transport};
 
+use crate::ideal::Link;
 use crate::routing::{Hop, Routing};
 use incast_net as routes;
 use incast_net::Way;
@@ -18,12 +20,25 @@ pub(crate) struct Ways {
     topology: Arc<Topology>,
     ports: Ports,
     pub(super) routing: Routing,
+    /// The bursts of the token buckets of switch ports at the ends of each cable; empty where ports
+    /// have none.
+    bursts: Vec<[Bytes; 2]>,
     /// The sizes of a data packet of messages and of streams and of an ACK on the wire, and the time
     /// that the receiver takes to answer.
     message_packet: Bytes,
     stream_packet: Bytes,
     ack: Bytes,
     turnaround: Span,
+    /// The rate at which each slow receiver takes packets in, from the beginning to the end.
+    intakes: BTreeMap<u32, Rate>,
+}
+
+/// The bursts of the token buckets of switch ports at the ends of each cable; empty where ports
+/// have none.
+pub(super) fn bursts(scenario: &Scenario, topology: &Topology) -> Vec<[Bytes; 2]> {
+    let burst = |rate| scenario.switch.burst_at(rate).unwrap_or(Bytes::ZERO);
+    let shaped = topology.cables.iter().filter(|_| scenario.switch.has_bucket());
+    shaped.map(|cable| cable.rates.map(burst)).collect()
 }
 
 impl Ways {
@@ -34,20 +49,37 @@ impl Ways {
         routing: Routing,
     ) -> Self {
         let transport = &scenario.transport;
+        let slow = scenario.slow_hosts(topology).into_iter();
         Self {
             topology: Arc::clone(topology),
             ports,
             routing,
+            bursts: bursts(scenario, topology),
             message_packet: transport.mtu,
             stream_packet: transport.mss() + transport.header,
             ack: transport.ack,
             turnaround: transport.ack_turnaround,
+            intakes: slow.filter_map(|(host, own)| Some((host, own.steady()?))).collect(),
         }
     }
 
     /// The links from one host to another.
     pub(crate) fn links(&self, leg: Leg) -> Vec<(usize, usize)> {
         self.routing.path(&self.topology, &self.ports, leg)
+    }
+
+    /// The links from one host to another, as the ideal of a message counts them.
+    pub(crate) fn course(&self, leg: Leg) -> Vec<Link> {
+        let burst = |(cable, end): (usize, usize)| {
+            let is_shaped = matches!(self.topology.cables[cable].ends[end], Node::Switch(_));
+            self.bursts.get(cable).map(|bursts| bursts[end]).filter(|_| is_shaped)
+        };
+        let links = self.links(leg);
+        let mut course = self.plain(&links);
+        for (link, &of) in course.iter_mut().zip(&links) {
+            link.burst = burst(of);
+        }
+        course
     }
 
     /// The hops of a way that switches are told, if they do not find it in their tables. Where
@@ -86,8 +118,31 @@ impl Ways {
 
     /// The time of `bytes` over links without queues, stored and forwarded by each switch.
     pub(crate) fn delay(&self, links: &[(usize, usize)], bytes: Bytes) -> Span {
-        let cables = links.iter().map(|&(cable, _)| &self.topology.cables[cable]);
-        cables.map(|cable| cable.delay + cable.rate.time_for(bytes)).sum()
+        self.plain(links).iter().map(|link| link.delay + link.rate.time_for(bytes)).sum()
+    }
+
+    /// The rate of a link, or that of the slow receiver at its end.
+    pub(crate) fn carries(&self, link: (usize, usize)) -> Rate {
+        let rate = self.topology.rate(link);
+        self.intake(link).map_or(rate, |intake| intake.min(rate))
+    }
+
+    /// The rate of the slow receiver at the end of a link, if there is one.
+    fn intake(&self, link: (usize, usize)) -> Option<Rate> {
+        match self.topology.far_end(link) {
+            Node::Host(host) => self.intakes.get(&host).copied(),
+            Node::Switch(_) => None,
+        }
+    }
+
+    /// Links without token buckets. A slow receiver stores packets and takes them in one after the
+    /// other, as a link without delay behind the last one.
+    pub(crate) fn plain(&self, links: &[(usize, usize)]) -> Vec<Link> {
+        let of = |&link: &(usize, usize)| {
+            Link::plain(self.topology.rate(link), self.topology.cables[link.0].delay)
+        };
+        let intake = links.last().and_then(|&last| self.intake(last));
+        links.iter().map(of).chain(intake.map(|rate| Link::plain(rate, Span::ZERO))).collect()
     }
 
     /// The size of a data packet on the wire.
@@ -110,12 +165,12 @@ impl Ways {
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
     pub(super) fn way(&self, legs: [Leg; 2], kind: Transport) -> Way {
         let (links, rtt) = (self.links(legs[0]), self.path(legs, kind).base_rtt);
-        let sender = self.topology.cables[links[0].0].rate.time_for(self.packet(kind));
+        let sender = self.topology.rate(links[0]).time_for(self.packet(kind));
         let rtt = rtt.unwrap_or(Span::ZERO);
         let queues = links.iter().filter_map(|link @ &(cable, end)| {
             let Node::Switch(switch) = self.topology.cables[cable].ends[end] else { return None };
             let port = self.ports.switches[switch as usize].iter().position(|own| own == link)?;
-            Some((switch, port as u16, self.topology.cables[cable].rate))
+            Some((switch, port as u16, self.topology.rate(*link)))
         });
         Way { network_rtt: rtt.saturating_sub(sender), queues: queues.collect() }
     }

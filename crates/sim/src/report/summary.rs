@@ -18,7 +18,7 @@ pub(super) struct Measurement {
     pub(super) delays: Histogram,
     /// The queue lengths of the port with the longest queue, in bytes.
     pub(super) longest: Option<QueueLengths>,
-    /// PFC pauses that switches sent.
+    /// PFC pauses that switches and slow receivers sent.
     pub(super) pauses: u64,
     /// The time that PFC paused a class or more, added up over all links.
     pub(super) paused: Span,
@@ -110,7 +110,7 @@ figures! {
         |f| f.measured.longest_kb(|queue| queue.p99);
     queue_max_kb: Number, "KB", "its greatest backlog in measured time",
         |f| f.measured.longest_kb(|queue| queue.max);
-    pfc_pauses: Count, "", "PFC pauses that switches sent, measured",
+    pfc_pauses: Count, "", "PFC pauses that switches and slow receivers sent, measured",
         |f| f.measured.pauses;
     pfc_paused_us: Number, "us", "time that PFC paused one traffic class or more, added up over all links, measured",
         |f| f.measured.paused.as_us_f64();
@@ -119,7 +119,7 @@ figures! {
     deadlocks: Count, "", "cycles of paused ports that wait for each other, found when a watchdog reported or at the end of the \
             run; those that a watchdog freed count",
         |f| f.dead_locks;
-    drops: Count, "packets", "packets dropped, those that failures of links cost included, over the whole run",
+    drops: Count, "packets", "packets dropped, those that links and slow receivers cost included, over the whole run",
         |f| f.books.dropped_packets;
     ecn_marks: Count, "packets", "packets marked, measured",
         |f| f.measured.marks;

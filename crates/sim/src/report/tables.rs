@@ -209,11 +209,11 @@ fn link_table<'a>(built: &'a Built, measured: Span) -> Table {
     let mut rows = Vec::new();
     let row = |from: Node, (cable, end): (usize, usize), transmitter: &'a Transmitter| {
         let rate = built.net.rate(transmitter.link());
-        let (cable, to) = (&topology.cables[cable], topology.cables[cable].ends[1 - end]);
+        let to = topology.cables[cable].ends[1 - end];
         LinkRow {
             name: format!("{}->{}", topology.name(from), topology.name(to)),
             layer: layer(topology, from, to),
-            rate_bps: cable.rate.as_bps() as f64,
+            rate_bps: topology.rate((cable, end)).as_bps() as f64,
             capacity: transmitter.capacity(built.net.now(), rate),
             transmitter,
         }

@@ -164,7 +164,8 @@ fn message_times(table: Table, messages: &[Message], end: Time) -> Table {
                 "us",
                 "completion if the sender put its packets, headers included, on its link one after the \
                  other from when it was posted, each switch of its path stored and forwarded them, and \
-                 nothing else were in the network; for a read after its request of one packet. \
+                 nothing else were in the network; for a read after its request of one packet. Token \
+                 buckets of ports are full at the beginning. \
                  Windows, handshakes and acknowledgements do not count, nor changes of links' rates. With \
                  spray that of one of the paths",
             ),
@@ -175,7 +176,7 @@ fn message_times(table: Table, messages: &[Message], end: Time) -> Table {
                 "slowdown",
                 "",
                 "completion over ideal completion; below 1 where spray finds more or faster paths than one, \
-                 ports pass bursts, or an event makes a link faster",
+                 or an event makes a link faster or changes routes",
             ),
             messages,
             |m| m.slowdown().unwrap_or(f64::NAN),

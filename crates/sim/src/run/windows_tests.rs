@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use incast_cc::Time;
 use incast_cc::parts::random::Random;
 
-use crate::{Report, Simulation, TraceConfig};
+use crate::{Report, Simulation, TraceConfig, Values};
 use incast_net::Partition;
 use incast_scenario::Document;
 
@@ -57,6 +57,16 @@ fn finish(mut run: Simulation, events: u64) -> Report {
     report
 }
 
+/// The sum of a column of counts, of a table that may be absent.
+fn sum(report: &Report, table: &str, column: &str) -> u64 {
+    let columns = report.tables.iter().filter(|own| own.name == table).flat_map(|own| &own.columns);
+    let values = columns.filter(|own| own.name == column).map(|own| match &own.values {
+        Values::U64(values) => values.iter().sum::<u64>(),
+        _ => panic!("{table}.{column} has no counts"),
+    });
+    values.sum()
+}
+
 /// Whether two reports are the same in everything. Compares their Debug output, because NaN equals
 /// nothing.
 pub(super) fn same(a: &Report, b: &Report) -> bool {
@@ -100,15 +110,49 @@ pub(super) fn random_graph(random: &mut Random) -> (String, usize, [usize; 2]) {
     (graph, switches, [broken, (broken + 1) % switches])
 }
 
+/// Links with a rate or loss of their own, and a slow receiver, in the random graph of so many
+/// switches.
+pub(super) fn random_links(random: &mut Random, switches: usize) -> String {
+    let mut text = String::new();
+    let switches = u32::try_from(switches).unwrap();
+    for switch in 0..switches {
+        // Hosts are connected in order, so that the first has the first switch.
+        let ends = [
+            ["h0".to_owned(), "s0".to_owned()],
+            ["s0".to_owned(), "h0".to_owned()],
+            [format!("s{switch}"), format!("s{}", (switch + 1) % switches)],
+        ];
+        // Two of the first switch would be one link.
+        let which = if switch < 2 { switch as usize } else { 2 };
+        let [from, to] = &ends[which];
+        let own = match random.below(5) {
+            0 => "rate = \"8Gbps\"",
+            1 => "loss = 0.02",
+            2 => "rate = \"40Gbps\"\nloss = 0.002",
+            _ => continue,
+        };
+        let _ = write!(text, "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\n{own}\n");
+    }
+    let own = match random.below(5) {
+        0 => "rate = \"4Gbps\"\nbuffer = \"20KB\"",
+        1 => "rate = \"1Gbps\"\nstart = \"60us\"\nstop = \"120us\"\nbuffer = \"40KB\"",
+        2 => "rate = \"0bps\"\nstart = \"48us\"\nstop = \"96us\"\nbuffer = \"12KB\"",
+        _ => return text,
+    };
+    let host = ["h0", "h1", "h"][random.below(3) as usize];
+    let _ = write!(text, "[[receiver]]\nhosts = \"{host}\"\n{own}\n");
+    text
+}
+
 /// Settings of switches, and the schemes to run with them.
 const SWITCHES: [(&str, &[&str]); 8] = [
-    ("buffer = \"300KB\"\npfc = { enabled = true, xoff = \"15KB\" }", &["line-rate", "timely"]),
+    ("buffer = \"400KB\"\npfc = { enabled = true, xoff = \"15KB\" }", &["line-rate", "timely"]),
     ("queue_limit = \"30KB\"\necn_threshold = \"9KB\"", &["dcqcn", "newreno"]),
     ("telemetry = true\nqueue_limit = \"200KB\"", &["hpcc"]),
     ("aqm = { kind = \"red\", min = \"8KB\", max = \"24KB\" }\nbuffer = \"200KB\"", &["dctcp"]),
     ("discipline = \"srpt\"\nqueue_limit = \"30KB\"", &["line-rate", "newreno"]),
     (
-        "buffer = \"150KB\"\npfc = { enabled = true, xoff = \"9KB\", watchdog = { after = \"20us\", \
+        "buffer = \"250KB\"\npfc = { enabled = true, xoff = \"9KB\", watchdog = { after = \"20us\", \
          action = \"drop\" } }",
         &["line-rate"],
     ),
@@ -142,14 +186,16 @@ const TRAFFIC: &str = r#"
 fn random_networks_parted_at_random_give_the_same_bytes() {
     let mut random = Random::new(29);
     let (mut pauses, mut drops, mut cut, mut reports) = (0, 0, 0, 0);
+    let (mut damaged, mut slow) = (0, 0);
     for case in 0..2 * SWITCHES.len() {
         let (graph, switches, [a, b]) = random_graph(&mut random);
         let (switch, schemes) = SWITCHES[case % SWITCHES.len()];
         let routing = ["ecmp", "spray"][random.below(2) as usize];
+        let own = random_links(&mut random, switches);
         let mut text = format!(
             "title = \"at random\"\n[run]\nduration = \"400us\"\nwarmup = \"50us\"\ncooldown = \"30us\"\n\
              schemes = [\"timely\"]\n{graph}\n[switch]\n{switch}\n\
-             [routing]\nkind = \"{routing}\"\nconvergence = \"20us\"\n{TRAFFIC}"
+             [routing]\nkind = \"{routing}\"\nconvergence = \"20us\"\n{own}{TRAFFIC}"
         );
         if random.below(2) == 0 {
             for (at, change) in
@@ -172,6 +218,8 @@ fn random_networks_parted_at_random_give_the_same_bytes() {
             pauses += alone.summary.pfc_pauses;
             drops += alone.summary.drops;
             reports += alone.summary.pfc_watchdog_reports;
+            damaged += sum(&alone, "link_failures", "damaged");
+            slow += sum(&alone, "receivers", "pauses_sent") + sum(&alone, "receivers", "drops");
             for threads in 1..=3 {
                 let domains = 2 + random.below(3);
                 let mut owners: Vec<_> =
@@ -189,7 +237,7 @@ fn random_networks_parted_at_random_give_the_same_bytes() {
             }
         }
     }
-    let seen = [pauses, drops, reports, cut as u64];
+    let seen = [pauses, drops, reports, cut as u64, damaged, slow];
     assert!(!seen.contains(&0), "or it shows nothing: {seen:?}");
 }
 
@@ -231,7 +279,7 @@ fn random_switch(random: &mut Random) -> (String, usize) {
 /// latter many events are simultaneous, among them the ends of the warm-up, the measurement and the
 /// run.
 pub(super) fn random_case(random: &mut Random) -> String {
-    let (mut graph, ..) = random_graph(random);
+    let (mut graph, switches, _) = random_graph(random);
     let lockstep = random.below(2) == 0;
     if lockstep {
         let links = graph.lines().map(|line| match line.split_once(", rate") {
@@ -240,6 +288,7 @@ pub(super) fn random_case(random: &mut Random) -> String {
         });
         graph = links.collect();
     }
+    graph += &random_links(random, switches);
     let (switch, classes) = random_switch(random);
     let mut traffic = String::new();
     for number in 0..=random.below(3).max(u32::try_from(classes).unwrap()) {

@@ -12,7 +12,7 @@ use incast_plan::flows::Leg;
 use incast_plan::topology::{Node, Topology};
 use incast_plan::{RoutingKind, Watch};
 use incast_scenario::{LastingFlow, Operation, Scenario, Scheme, TrafficScheme, TransportKind};
-use incast_scenario::{hosts_of, lasting, shared_buffer, topology};
+use incast_scenario::{hosts_of, lasting, shared_buffers, topology};
 use incast_transport::Signal;
 
 /// The most kinds of hosts at one end of a traffic that are looked at.
@@ -64,15 +64,19 @@ impl Of {
     }
 }
 
+/// The flows without end on each link.
+type Loads = BTreeMap<(usize, usize), u64>;
+
 /// The paths of the traffic by the first routes, one of each kind.
 pub(crate) fn survey(scenario: &Scenario, scheme: Scheme, of: Of) -> Vec<Surveyed> {
     let net = Arc::new(topology(scenario));
     let ports = net.ports();
+    let shared = shared_buffers(scenario, &net, &ports);
     let routing = Routing::new(scenario, &net, &ports, scenario.run.seed, &Watch::nobody());
     let ways = Ways::new(scenario, &net, ports, routing);
     // Flows without end share their links with each other all the time. Traffic that comes and goes
     // does not.
-    let mut loads: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    let mut loads = Loads::new();
     let mut pairs = BTreeSet::new();
     for (label, flow) in (0..).zip(lasting(scenario, &net)) {
         for link in ways.links(leg_of(&flow, label)) {
@@ -87,7 +91,7 @@ pub(crate) fn survey(scenario: &Scenario, scheme: Scheme, of: Of) -> Vec<Surveye
     let mut seen = BTreeSet::new();
     let mut paths = Vec::new();
     for pair in pairs {
-        let path = look(scenario, scheme, (&net, &ways, &loads), pair);
+        let path = look(scenario, scheme, (&net, &ways, &loads, &shared), pair);
         let facts = &path.facts;
         let kind = (facts.network_rtt, facts.product, facts.queue, facts.flows, facts.hop_count);
         if seen.insert((kind, facts.share.as_bps(), facts.lasting)) {
@@ -129,8 +133,10 @@ fn others(scenario: &Scenario, net: &Topology, of: Of) -> Vec<Pair> {
         }
         let (sources, destinations) = hosts_of(scenario, net, number);
         let kind = |host: u32| {
-            let cable = &net.cables[ports.hosts[host as usize][0].0];
-            (net.edge(host), cable.rate.as_bps(), cable.delay)
+            let (cable, end) = ports.hosts[host as usize][0];
+            let cable = &net.cables[cable];
+            let rates = [cable.rates[end], cable.rates[1 - end]].map(Rate::as_bps);
+            (net.edge(host), rates, cable.delay)
         };
         let few = |hosts: &[u32]| {
             // Two hosts of each kind: a host does not send to itself.
@@ -160,7 +166,7 @@ fn others(scenario: &Scenario, net: &Topology, of: Of) -> Vec<Pair> {
 fn look(
     scenario: &Scenario,
     scheme: Scheme,
-    (net, ways, loads): (&Topology, &Ways, &BTreeMap<(usize, usize), u64>),
+    (net, ways, loads, shared): (&Topology, &Ways, &Loads, &[Bytes]),
     pair: Pair,
 ) -> Surveyed {
     let transport = &scenario.transport;
@@ -173,24 +179,23 @@ fn look(
         TransportKind::Stream => cut.payload,
     };
     let unit = pair.unit.map_or(segment, |unit| unit.min(segment));
-    let links: Vec<_> = there.iter().map(|&(cable, _)| &net.cables[cable]).collect();
-    let rates: Vec<_> = links.iter().map(|cable| (cable.rate, cable.delay)).collect();
+    let rates = ways.plain(&there);
     let answer = transport.ack_turnaround + ways.delay(&back, transport.ack);
     let rtt = cut.ideal(unit, &rates) + answer;
-    let line_rate = links[0].rate;
+    let line_rate = net.rate(there[0]);
     let wire = unit + cut.header * unit.get().div_ceil(cut.payload.get().max(1));
     let own = line_rate.time_for(wire);
     let flows = |link: &(usize, usize)| loads.get(link).copied().unwrap_or(1).max(1);
-    let share = |link: &(usize, usize)| net.cables[link.0].rate.as_bps() / flows(link);
+    let share = |link: &(usize, usize)| net.rate(*link).as_bps() / flows(link);
     // The last of equal links: a switch may drop packets where a NIC does not.
     let bottleneck = there.iter().rev().min_by_key(|link| share(link)).unwrap_or(&there[0]);
     let fair = Rate::from_bps(share(bottleneck));
     // A single flow that is no faster than the port leaves the queue empty.
-    let fills = flows(bottleneck) > 1 || line_rate > net.cables[bottleneck.0].rate;
+    let fills = flows(bottleneck) > 1 || line_rate > net.rate(*bottleneck);
     let (cable, end) = *bottleneck;
     let nodes = net.cables[cable].ends;
     let queue = match nodes[end] {
-        Node::Switch(switch) if fills => queue(scenario, net, switch, pair.class),
+        Node::Switch(switch) if fills => queue(scenario, shared[switch as usize], pair.class),
         _ => None,
     };
     let jitter = transport.jitter(scheme.transport);
@@ -230,20 +235,19 @@ fn look(
         ends: [name(pair.from), name(pair.to)],
         rtt,
         packet_rtt: cut.ideal(cut.payload, &rates) + answer,
-        slowest: rates.iter().map(|&(rate, _)| rate).min().unwrap_or(line_rate),
+        slowest: rates.iter().map(|link| link.rate).min().unwrap_or(line_rate),
         facts,
         bottleneck: [net.name(nodes[end]).to_owned(), net.name(nodes[1 - end]).to_owned()],
-        rate: net.cables[cable].rate,
+        rate: net.rate(*bottleneck),
     }
 }
 
 /// The most that one queue of a class holds at a switch whose other queues are empty.
-fn queue(scenario: &Scenario, net: &Topology, switch: u32, class: u8) -> Option<Bytes> {
+fn queue(scenario: &Scenario, shared: Bytes, class: u8) -> Option<Bytes> {
     let classes = scenario.named_classes();
     let class = &classes[usize::from(class)];
     if class.protected {
         return None;
     }
-    let shared = shared_buffer(scenario, net, switch);
     Some(scenario.queue(class, shared).limit)
 }

@@ -1,4 +1,4 @@
-//! An allocator that counts the bytes in use.
+//! An allocator that counts the bytes in use, and all that were ever asked for.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 pub(crate) struct Counting {
     used: AtomicUsize,
     peak: AtomicUsize,
+    asked: AtomicUsize,
 }
 
 impl Counting {
     pub(crate) const fn new() -> Self {
-        Self { used: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
+        Self { used: AtomicUsize::new(0), peak: AtomicUsize::new(0), asked: AtomicUsize::new(0) }
     }
 
     /// Bytes in use, as they were asked for.
@@ -24,7 +25,14 @@ impl Counting {
         self.peak.swap(self.used(), Relaxed)
     }
 
+    /// All bytes that were asked for so far, in use or not.
+    #[allow(dead_code, reason = "an example counts the bytes in use alone")]
+    pub(crate) fn asked(&self) -> usize {
+        self.asked.load(Relaxed)
+    }
+
     fn add(&self, bytes: usize) {
+        self.asked.fetch_add(bytes, Relaxed);
         let used = self.used.fetch_add(bytes, Relaxed) + bytes;
         self.peak.fetch_max(used, Relaxed);
     }

@@ -3,6 +3,7 @@
 pub(crate) mod bottleneck;
 pub(crate) mod cells;
 pub(crate) mod mistakes;
+pub(crate) mod networks;
 mod run;
 mod scenario;
 mod table;

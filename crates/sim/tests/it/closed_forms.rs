@@ -39,7 +39,7 @@ pub(crate) fn completions(report: &Report) -> Vec<u64> {
 }
 
 pub(crate) const TEN: &str = "rate = \"10Gbps\"\ndelay = \"5us\"";
-const TEN_SHORT: &str = "rate = \"10Gbps\"\ndelay = \"1us\"";
+pub(crate) const TEN_SHORT: &str = "rate = \"10Gbps\"\ndelay = \"1us\"";
 const TWENTY: &str = "rate = \"20Gbps\"\ndelay = \"2us\"";
 pub(crate) const HUNDRED: &str = "rate = \"100Gbps\"\ndelay = \"1us\"";
 const THREE: &str = "rate = \"3Gbps\"\ndelay = \"1us\"";

@@ -449,3 +449,29 @@ fn utilisation_is_of_what_a_link_carries_at_all_its_rates() {
     let first = numbers(&report, "links", "rate_gbps")[row];
     assert!((first - 10.0).abs() < 1e-12, "{first}");
 }
+
+#[test]
+fn a_packet_on_a_link_that_gets_slow_arrives_as_if_it_had_not() {
+    // Two packets, the second on its last link from 1.36 us to 2.36 us. At 1 Mb/s, the rate from
+    // 1.5 us on, it would have started before the beginning of the run.
+    let report = crate::common::run(
+        r#"
+        title = "slow"
+        [run]
+        duration = "1ms"
+        schemes = ["line-rate"]
+        [network.star]
+        hosts = [{ name = "a", rate = "100Gbps", delay = "1us" }, { name = "b", rate = "100Gbps", delay = "1us" }]
+        [[traffic]]
+        kind = "connections"
+        from = "a"
+        to = "b"
+        message = "2920B"
+        [[event]]
+        at = "1.5us"
+        link = ["switch", "b"]
+        rate = "1Mbps"
+        "#,
+    );
+    assert_eq!(crate::closed_forms::completions(&report), [3 * 120_000 + 2 * 1_000_000]);
+}

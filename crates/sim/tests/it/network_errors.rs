@@ -79,10 +79,10 @@ fn tiers_of_a_clos_network_divide() {
             ("oversubscription = 2.5", "oversubscription = 0", (11, 43), &["out of range"]),
         ],
     );
-    // 2 x 10 Gb/s from below, 1/64 of it taken for 64 times as much, over two links.
-    let text = CLOS.replace("2.5", "0.015625").replace("10Gbps", "100Gbps");
+    // 2 x 400 Gb/s from below, 1/64 of it taken for 64 times as much, over two links.
+    let text = CLOS.replace("2.5", "0.015625").replace("10Gbps", "400Gbps");
     let error = parse(&text).unwrap_err();
-    assert!(error.contains("gives links of 6.4Tbps") || error.contains("6400Gbps"), "{error}");
+    assert!(error.contains("gives links of 25.6Tbps; expected 1Mbps to 8Tbps"), "{error}");
 }
 
 #[test]
@@ -160,13 +160,32 @@ fn links_of_a_graph_connect_what_there_is() {
             ("\"s1\", \"s2\"", "\"s1\", \"h0\"", (12, 14), &["second link of host \"h0\""]),
             ("\"server\", \"s2\"", "\"s0\", \"s2\"", (7, 9), &["host \"server\" has no link"]),
             (
-                "    { ends = [\"s1\", \"s2\"], rate = \"10Gbps\", delay = \"1us\" },\n",
+                "    { ends = [\"s0\", \"s1\"], rate = \"10Gbps\", delay = \"1us\" },\n",
                 "",
-                (7, 9),
-                &["no way leads from host \"h0\" to host \"server\"", "connect their switches"],
+                (17, 6),
+                &["no way leads from host \"h0\" to host \"h1\"", "connect their switches"],
             ),
         ],
     );
+}
+
+#[test]
+fn traffic_stays_within_an_island() {
+    // Without the link from s1, server is an island of its own.
+    let link = "    { ends = [\"s1\", \"s2\"], rate = \"10Gbps\", delay = \"1us\" },\n";
+    let apart = whole(&GRAPH.replacen(link, "", 1));
+    assert_ne!(apart, whole(GRAPH));
+    let flow = |to: &str| {
+        let network = apart.split("[[traffic]]").next().unwrap();
+        let list = format!("list = [{{ from = \"h0\", to = \"{to}\", size = \"1KB\" }}]");
+        format!("{network}[[traffic]]\nkind = \"flows\"\n{list}\n")
+    };
+    let parse = |text: String| Document::parse(text, "apart.toml").map_err(|e| e.to_string());
+    parse(apart.clone()).unwrap();
+    parse(flow("h1")).unwrap();
+    let error = parse(flow("server")).unwrap_err();
+    assert!(error.contains("no way leads from host \"h0\" to host \"server\""), "{error}");
+    assert!(parse(apart.replacen("from = \"h0\"", "from = \"server\"", 1)).is_err());
 }
 
 #[test]
@@ -269,6 +288,55 @@ fn events_are_of_links_that_there_are_and_change_something() {
                 (25, 8),
                 &["both state and rate"],
             ),
+        ],
+    );
+}
+
+#[test]
+fn own_links_are_of_links_that_there_are_and_say_what_differs() {
+    let good = format!(
+        "{GRAPH}[[link]]\nfrom = \"h0\"\nto = \"s0\"\nrate = \"1Gbps\"\n\
+         [[link]]\nfrom = \"s0\"\nto = \"s1\"\nrate = \"2Gbps\"\n"
+    );
+    check(
+        &good,
+        &[
+            (
+                "\"h0\"\nto",
+                "\"g0\"\nto",
+                (15, 8),
+                &["unknown host or switch \"g0\"", "mean \"h0\""],
+            ),
+            ("\"s1\"\nrate", "\"s2\"\nrate", (20, 6), &["no link leads from \"s0\" to \"s2\""]),
+            ("rate = \"1Gbps\"\n", "", (14, 1), &["nothing differs; expected rate or loss"]),
+            ("rate = \"1Gbps\"", "rate = \"0bps\"", (17, 8), &["out of range"]),
+            ("rate = \"1Gbps\"", "loss = 1.5", (17, 8), &["1.5", "out of range; expected 0 to 1"]),
+            (
+                "from = \"s0\"\nto = \"s1\"",
+                "from = \"h0\"\nto = \"s0\"",
+                (21, 8),
+                &["a second rate of the link from \"h0\" to \"s0\"", "take one out"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn receivers_are_hosts_that_there_are_and_hold_a_packet() {
+    let good = format!(
+        "{GRAPH}[[receiver]]\nhosts = \"h[0-1]\"\nrate = \"1Gbps\"\nbuffer = \"60KB\"\n\
+         start = \"1ms\"\nstop = \"2ms\"\n[[receiver]]\nhosts = \"server\"\nrate = \"0bps\"\n"
+    );
+    check(
+        &good,
+        &[
+            ("\"h[0-1]\"", "\"h[0-2]\"", (15, 9), &["\"h[0-2]\" is no part of h[0-1]"]),
+            ("\"server\"\nrate", "\"s0\"\nrate", (21, 9), &["unknown host \"s0\""]),
+            ("\"server\"\nrate", "\"h1\"\nrate", (21, 9), &["host \"h1\" is a receiver already"]),
+            ("\"60KB\"", "\"1KB\"", (17, 10), &["a buffer of 1KB does not hold a packet of 1.5KB"]),
+            ("\"2ms\"", "\"1ms\"", (19, 8), &["a stop at 1ms is not after the start at 1ms"]),
+            ("rate = \"1Gbps\"\n", "", (14, 1), &["missing field `rate`"]),
+            ("\"0bps\"", "\"20Tbps\"", (22, 8), &["20Tbps"]),
         ],
     );
 }

@@ -1,7 +1,8 @@
 //! Streams, their echoes and signals, against arithmetic.
 
-use incast_sim::{Report, TraceConfig, Values};
+use incast_sim::{Report, TraceConfig, Values, warnings};
 
+use crate::closed_forms::{TEN, pair as one_message};
 use crate::common::{ALL_TRACES, counts, document, numbers, ps, run_with, shipped, table, texts};
 
 /// Two hosts, 10 Gb/s, 1 us per link; segments of 1,460 B and 40 B of headers take 1.2 us on the
@@ -158,6 +159,7 @@ fn notifications_come_at_most_once_per_interval_and_connection() {
         "run.duration=4ms",
         "run.warmup=1ms",
         "transport.kind=message",
+        "transport.stream.handshake=false",
         "transport.segment=16KB",
         "transport.cnp_interval=50us",
     ];
@@ -262,4 +264,28 @@ fn a_fan_out_of_one_gives_each_host_one_flow_to_another() {
     assert!(from.iter().zip(to).all(|(from, to)| from != to));
     let distinct: std::collections::BTreeSet<_> = to.iter().collect();
     assert!(distinct.len() > 40, "drawn at random: {} destinations", distinct.len());
+}
+
+#[test]
+fn messages_have_no_handshake_and_say_so() {
+    let told = |transport: &str, more: &str, scheme: &str| {
+        let document = document(&one_message(TEN, TEN, transport, &format!("{more}\n")));
+        let scenario = document.scenario();
+        let all = warnings(scenario, scheme, &scenario.scheme(scheme).unwrap());
+        all.into_iter().find(|warning| warning.contains("handshake"))
+    };
+    let asked = "stream = { handshake = true }";
+    let said = told(asked, "", "line-rate").unwrap();
+    assert!(
+        said.starts_with("line-rate: it sends messages, whose connections are open from the start")
+            && said.contains("set it to false, or transport.kind to \"stream\""),
+        "{said}"
+    );
+    let streams = format!("kind = \"stream\"\n{asked}");
+    assert_eq!(told(&streams, "", "line-rate"), None);
+    assert_eq!(told("stream = { handshake = false }", "", "line-rate"), None);
+    // One scheme of the scenario alone sends messages.
+    let own = "[cc.timely]\ntransport = \"message\"";
+    assert!(told(&streams, own, "timely").is_some());
+    assert_eq!(told(&streams, own, "line-rate"), None);
 }

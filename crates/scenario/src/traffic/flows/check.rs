@@ -1,6 +1,6 @@
 //! Checks of listed flows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use super::super::checked::{Checked, Counts, ENDLESS_DEADLINE, MAX_WEIGHT};
@@ -12,14 +12,18 @@ pub(super) fn check(checked: &Checked<'_>, list: &FlowList) -> Result<Counts, Fa
         let message = "no flows; expected a list of them, or a file with its format".into();
         return Err(checked.at("list", message));
     }
-    let hosts: BTreeSet<_> = checked.net.hosts.iter().map(String::as_str).collect();
+    let hosts: BTreeMap<_, _> = checked.net.hosts.iter().map(String::as_str).zip(0..).collect();
     let mut by_id = BTreeMap::new();
     for (place, flow) in list.list.iter().enumerate() {
         let fail = |field: &str, message| Err(in_list(checked, list, place, field, message));
         for (field, name) in [("from", &flow.from), ("to", &flow.to)] {
-            if !hosts.contains(name.as_str()) {
+            if !hosts.contains_key(name.as_str()) {
                 return fail(field, no_single_host(checked, name));
             }
+        }
+        let [from, to] = [&flow.from, &flow.to].map(|name| hosts[name.as_str()]);
+        if let Some(message) = checked.no_way(from, to) {
+            return fail("to", message);
         }
         if flow.from == flow.to {
             let message = format!("{:?} would send to itself; expected another host", flow.to);
