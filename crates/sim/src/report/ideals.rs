@@ -5,16 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use incast_cc::{Bytes, Rate, Span, Time};
 
-use super::messages::Message;
+use super::messages::{Message, courses};
 use super::requests::Request;
 use crate::build::Built;
 use crate::ideal::fabric::{Fabric, Job, Part, bytes_per_ps};
 use crate::ideal::srpt::Service;
-use crate::ideal::{Cut, fluid, greedy, srpt};
+use crate::ideal::{Cut, Link, fluid, greedy, srpt};
 use incast_net::Host;
 use incast_plan::application::ENDLESS;
 use incast_plan::topology::Node;
-use incast_scenario::Operation;
 use incast_table::Table;
 
 /// The completion times of one message.
@@ -140,8 +139,11 @@ fn table(built: &Built, rows: &[Row<'_>]) -> Table {
 /// A way of payload, and the facts about it that bounds stand on.
 struct Course {
     way: u32,
-    /// The rate of the slowest link of one path.
+    /// The links of one path without their token buckets, and the rate of the slowest.
+    plain: Vec<Link>,
     slowest: Rate,
+    /// Whether ports on the path have token buckets.
+    is_shaped: bool,
     /// The links of the sending and of the receiving host.
     ends: [usize; 2],
     /// The greatest rates that these ever have.
@@ -158,15 +160,17 @@ struct Course {
 
 fn rows<'a>(built: &Built, messages: &'a [Message]) -> Vec<Row<'a>> {
     let mut fabric = Fabric {
-        rates: built.topology.cables.iter().flat_map(|c| [bytes_per_ps(c.rate); 2]).collect(),
+        rates: (0..built.topology.cables.len())
+            .flat_map(|cable| [0, 1].map(|end| bytes_per_ps(built.ways.carries((cable, end)))))
+            .collect(),
         ways: Vec::new(),
     };
     let mut hosts = Vec::new();
-    let mut courses: BTreeMap<u32, Course> = BTreeMap::new();
+    let mut known: BTreeMap<u32, Course> = BTreeMap::new();
     let endless = endless(built);
     let numbers = messages.iter().map(|m| m.flow).chain(endless.iter().map(|&(flow, _)| flow));
     for number in numbers {
-        courses.entry(number).or_insert_with(|| course(built, number, &mut fabric, &mut hosts));
+        known.entry(number).or_insert_with(|| course(built, number, &mut fabric, &mut hosts));
     }
     let cables = &built.topology.cables;
     let inside = |link: u32| {
@@ -175,23 +179,23 @@ fn rows<'a>(built: &Built, messages: &'a [Message]) -> Vec<Row<'a>> {
     };
     fabric.prune(&hosts, inside);
     let jobs = messages.iter().map(|message| Job {
-        released: message.posted + courses[&message.flow].request,
+        released: message.posted + known[&message.flow].request,
         bytes: Some(wire(built, message)),
-        way: courses[&message.flow].way,
+        way: known[&message.flow].way,
         connection: message.flow,
     });
     let jobs: Vec<_> = jobs
         .chain(endless.iter().map(|&(flow, posted)| Job {
-            released: posted + courses[&flow].request,
+            released: posted + known[&flow].request,
             bytes: None,
-            way: courses[&flow].way,
+            way: known[&flow].way,
             connection: flow,
         }))
         .collect();
     let fluid = fluid::ends(&fabric, &jobs);
     // Messages without end have the most left, and take nothing from others.
     let greedy = greedy::ends(&fabric, &jobs[..messages.len()]);
-    let bound = bound(built, messages, &courses);
+    let bound = bound(built, messages, &known);
     let whole = |message: &Message, end: Option<f64>| {
         #[expect(
             clippy::cast_possible_truncation,
@@ -199,12 +203,14 @@ fn rows<'a>(built: &Built, messages: &'a [Message]) -> Vec<Row<'a>> {
             reason = "a time of a run is neither negative nor above 2^53 ps"
         )]
         let end = Time::from_ps(end?.round() as u64);
-        // What the ideal adds to sending at the rate of the slowest link.
-        let course = &courses[&message.flow];
-        let beside = message
-            .ideal
-            .saturating_sub(course.request)
-            .saturating_sub(course.slowest.time_for(wire(built, message)));
+        // What the ideal, without bursts, adds to sending at the rate of the slowest link.
+        let course = &known[&message.flow];
+        let alone = if course.is_shaped {
+            cut(built, message.flow).ideal(message.bytes, &course.plain)
+        } else {
+            message.ideal.saturating_sub(course.request)
+        };
+        let beside = alone.saturating_sub(course.slowest.time_for(wire(built, message)));
         Some(end.since(message.posted) + beside)
     };
     let each = messages.iter().zip(fluid).zip(greedy).zip(bound);
@@ -230,29 +236,27 @@ fn course(built: &Built, number: u32, fabric: &mut Fabric, hosts: &mut Vec<(u32,
     };
     let links = built.ways.links(leg);
     let cable = |place: usize| &built.topology.cables[links[place].0];
-    let request = match built.flows[number as usize].operation {
-        Operation::Write => Span::ZERO,
-        Operation::Read => {
-            let links = (0..links.len()).map(|place| (cable(place).rate, cable(place).delay));
-            let cut = cut(built, number);
-            cut.ideal(cut.request, &links.collect::<Vec<_>>())
-        }
-    };
+    let [request, payload] = courses(built, number);
+    let plain: Vec<_> = payload.iter().map(|link| link.without_burst()).collect();
+    let cut = cut(built, number);
+    let request = if request.is_empty() { Span::ZERO } else { cut.ideal(cut.request, &request) };
     let (last, is_fixed) = (links.len() - 1, built.ways.is_fixed(leg));
+    // What a slow receiver takes in bounds its messages as its link does.
+    let (end, rates) =
+        (links[last], [built.ways.carries(links[last]), built.topology.rate(links[last])]);
+    let peak = if rates[0] < rates[1] { rates[0] } else { cable(last).peaks[end.1] };
     let between = (1..last).map(|place| cable(place).delay).sum();
     Course {
         way,
-        slowest: links
-            .iter()
-            .map(|&(c, _)| built.topology.cables[c].rate)
-            .min()
-            .unwrap_or(Rate::MAX),
+        slowest: plain.iter().map(|link| link.rate).min().unwrap_or(Rate::MAX),
+        is_shaped: payload.iter().any(|link| link.burst.is_some()),
+        plain,
         ends: [link(links[0]), link(links[last])],
-        peaks: [cable(0).peak, cable(last).peak],
+        peaks: [cable(0).peaks[links[0].1], peak],
         delays: [cable(0).delay, cable(last).delay],
         between: if is_fixed { between } else { Span::ZERO },
         request,
-        steady: is_fixed && built.topology.cables.iter().all(|cable| cable.peak == cable.rate),
+        steady: is_fixed && built.topology.cables.iter().all(|cable| cable.peaks == cable.rates),
     }
 }
 
@@ -283,12 +287,14 @@ fn endless(built: &Built) -> Vec<(u32, Time)> {
 /// the link of its receiver has carried it, which its first packet reaches after the links before.
 /// Nor before its ideal time, where paths do not change. Messages that share such a link are a
 /// group, whose sum is at least the greater of the two. So there is a bound by senders and one by
-/// receivers, and the greater one is taken.
+/// receivers, and the greater one is taken. A port with a token bucket passes a burst at once, so
+/// there receivers bound nothing.
 fn bound(built: &Built, messages: &[Message], courses: &BTreeMap<u32, Course>) -> Vec<Span> {
     let steady = courses.values().all(|course| course.steady);
     // The least header makes the bound the lowest.
     let header = built.cuts.iter().map(|cut| cut.header).min().unwrap_or_default();
     let byte = Bytes::new(1) + header;
+    let shaped = courses.values().any(|course| course.is_shaped);
     let by_end = |receives: usize| {
         let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (i, message) in messages.iter().enumerate() {
@@ -303,7 +309,8 @@ fn bound(built: &Built, messages: &[Message], courses: &BTreeMap<u32, Course>) -
                 if receives == 1 {
                     (first + course.between + up.time_for(byte), last)
                 } else {
-                    (Span::ZERO, first + course.between + down.time_for(byte) + last)
+                    let down = if shaped { Span::ZERO } else { down.time_for(byte) };
+                    (Span::ZERO, first + course.between + down + last)
                 }
             };
             let services: Vec<_> = group
@@ -334,5 +341,5 @@ fn bound(built: &Built, messages: &[Message], courses: &BTreeMap<u32, Course>) -
         (sum, spans)
     };
     let (sent, received) = (by_end(0), by_end(1));
-    if sent.0 > received.0 { sent.1 } else { received.1 }
+    if shaped || sent.0 > received.0 { sent.1 } else { received.1 }
 }

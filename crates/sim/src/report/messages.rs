@@ -1,12 +1,13 @@
 //! Messages: when each was posted, sent and complete, and how long that took compared with the
 //! ideal.
 
-use incast_cc::{Bytes, Rate, Span, Time};
+use incast_cc::{Bytes, Span, Time};
 
 use super::deadlines::{Judged, Timing};
 use super::delivered;
 use super::quantiles::Observed;
 use crate::build::Built;
+use crate::ideal::Link;
 use incast_net::{Begun, Delivery, Host, Posted};
 use incast_plan::application::ENDLESS;
 use incast_scenario::Operation;
@@ -129,7 +130,7 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
                 ideal: ideal(
                     built,
                     number,
-                    links.get_or_insert_with(|| links_of(built, number)),
+                    links.get_or_insert_with(|| courses(built, number)),
                     bytes,
                 ),
                 deadline: poster.deadline(posted),
@@ -154,18 +155,22 @@ fn take_flow<'a, 'b>(begun: &mut &'a [&'b Begun], flow: u32) -> (&'a [&'b Begun]
     (&own[..requests], &own[requests..end])
 }
 
-/// The links that the payload of a flow travels, from the sender on.
-fn links_of(built: &Built, flow: u32) -> Vec<(Rate, Span)> {
-    let [payload, _] = built.flows.legs(flow, built.flows[flow as usize].sender());
-    let links = built.ways.links(payload);
-    let cables = links.into_iter().map(|(cable, _)| &built.topology.cables[cable]);
-    cables.map(|cable| (cable.rate, cable.delay)).collect()
+/// The links that the request of a flow travels and those that its payload does, each from its
+/// sender on. A write has no request.
+pub(super) fn courses(built: &Built, number: u32) -> [Vec<Link>; 2] {
+    let flow = &built.flows[number as usize];
+    let of = |end| built.ways.course(built.flows.legs(number, end)[0]);
+    let request = match flow.operation {
+        Operation::Write => Vec::new(),
+        Operation::Read => of((flow.source, flow.posting())),
+    };
+    [request, of(flow.sender())]
 }
 
-fn ideal(built: &Built, flow: u32, links: &[(Rate, Span)], bytes: Bytes) -> Span {
+fn ideal(built: &Built, flow: u32, [request, payload]: &[Vec<Link>; 2], bytes: Bytes) -> Span {
     let cut = &built.cuts[usize::from(built.scheme_of(flow))];
     match built.flows[flow as usize].operation {
-        Operation::Write => cut.ideal(bytes, links),
-        Operation::Read => cut.ideal_read(bytes, links),
+        Operation::Write => cut.ideal(bytes, payload),
+        Operation::Read => cut.ideal_read(bytes, request, payload),
     }
 }

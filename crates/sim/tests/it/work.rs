@@ -15,6 +15,7 @@ mod fabric;
 mod ideal;
 mod incast;
 mod listed;
+mod lower_bound;
 mod max_min;
 mod overload;
 mod references;

@@ -24,6 +24,7 @@ struct Case {
     /// Further traffic of the longer run, which starts at the end of the short one.
     behind: Vec<&'static str>,
     change: Option<&'static str>,
+    own: &'static str,
     seed: u64,
 }
 
@@ -77,15 +78,24 @@ const TRAFFIC: [&str; 9] = [
 /// Changes of a link at the end of the short run.
 const CHANGES: [&str; 2] = ["state = \"down\"", "rate = \"5Gbps\""];
 
+/// Links and hosts that differ; EDGE is the layer of the switches with hosts.
+const OWN: [&str; 4] = [
+    "",
+    "[[link]]\nfrom = \"h0\"\nto = \"EDGE0\"\nloss = 0.02",
+    "[[link]]\nfrom = \"EDGE0\"\nto = \"h1\"\nrate = \"2Gbps\"\nloss = 0.01",
+    "[[receiver]]\nhosts = \"h0\"\nrate = \"3Gbps\"\nbuffer = \"20KB\"",
+];
+
 fn case() -> impl Strategy<Value = Case> {
     let some = |most| prop::collection::vec(select(TRAFFIC.to_vec()), 1..=most);
     let (switches, routing) = (select(SWITCHES.to_vec()), select(ROUTING.to_vec()));
     let (transports, schemes) = (select(TRANSPORTS.to_vec()), select(NAMES.to_vec()));
     let what = (network(), switches, routing, transports, schemes);
     let change = prop::option::weighted(0.3, select(CHANGES.to_vec()));
-    let how = (some(3), some(2), change, 100..200_u32, 40..200_u32, 1..100_u64);
+    let own = select(OWN.to_vec());
+    let how = (some(3), some(2), change, 100..200_u32, 40..200_u32, own, 1..100_u64);
     (what, how).prop_map(|((network, switch, routing, transport, scheme), how)| {
-        let (traffic, behind, change, short_us, more, seed) = how;
+        let (traffic, behind, change, short_us, more, own, seed) = how;
         let longer_us = short_us + more;
         let (network, change) = (network, change);
         Case {
@@ -99,6 +109,7 @@ fn case() -> impl Strategy<Value = Case> {
             longer_us,
             behind,
             change,
+            own,
             seed,
         }
     })
@@ -114,6 +125,8 @@ impl Case {
              [switch]\nbuffer = \"400KB\"\n{switch}\n[routing]\n{routing}\nconvergence = \"10us\"\n\
              [transport]\n{transport}\nsegment = \"16KB\"\nrto_min = \"100us\"\nrto_initial = \"100us\"\n"
         );
+        let edge = if network.contains("fat-tree") { "edge" } else { "leaf" };
+        let _ = writeln!(text, "{}", self.own.replace("EDGE", edge));
         for (number, traffic) in self.traffic.iter().enumerate() {
             let _ = writeln!(text, "[[traffic]]\nname = \"{number}\"\n{traffic}");
         }

@@ -182,6 +182,25 @@ fn a_lone_read_takes_its_request_and_the_closed_form() {
 }
 
 #[test]
+fn a_lone_message_through_token_buckets_takes_its_ideal_time() {
+    for way in &WAYS {
+        for burst in ["burst = \"1500B\"", "burst = \"20KB\"", "burst_time = \"50us\""] {
+            let plain: u64 = passage(&packets(1_000_000), way.links);
+            for bytes in [1, 9_000, 64_001, 1_000_000] {
+                let traffic = format!(
+                    "message = \"{bytes}B\"\n[switch]\nbuffer = \"10MB\"\nalpha = 64\n{burst}"
+                );
+                let row = alone(way, "", &traffic);
+                let what = format!("{bytes} B, {burst}, {:?}: {row:?}", way.links);
+                assert_eq!(row.completed, row.ideal, "{what}");
+                assert!(row.slowdown.to_bits() == 1.0_f64.to_bits(), "{what}");
+                assert!(row.ideal < plain, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
 fn equal_links_add_a_packet_and_a_delay_each() {
     // The closed form in one line, where all links are alike: n packets on the first link, and one
     // more on each other, the last two of which may be shorter.
