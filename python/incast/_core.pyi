@@ -209,6 +209,10 @@ class _Resolved(TypedDict):
     """The kinds of routing of all traffic, such as `ecmp`."""
     paths: int
     """The number of explicit paths."""
+    own_links: bool
+    """Whether links differ by direction, or lose packets."""
+    receivers: bool
+    """Whether hosts are slow receivers."""
     traffic: list[_Traffic]
     parameters: dict[str, list[tuple[str, str]]]
     """Names and values that each section `[cc.NAME]` sets."""
@@ -356,7 +360,8 @@ class Scenario:
     def topology(self) -> _Topology:
         """The network: names of hosts, switches with their layer, and cables.
 
-        A cable has two nodes, and a link each way, of the same rate in Gb/s and delay in us.
+        A cable has two nodes, and a link each way: the rate in Gb/s of the one out of its first
+        node, and the delay in us.
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -438,13 +443,13 @@ def summary_figures() -> list[tuple[str, str, str]]:
     """Name, unit and meaning of each figure of `Run.summary`."""
 
 def import_files(
-    files: Sequence[tuple[str, str]], formats: Sequence[str] = ...
+    files: Sequence[tuple[str, str]], formats: Sequence[str] = ..., simulator: str | None = ...
 ) -> tuple[str, list[tuple[str, str]], list[str]]:
     """Makes a scenario from files of HPCC's simulator or of htsim, each a name and a text.
 
-    `formats` says what each file is, in their order; without, their texts do. Returns the scenario
-    as TOML, files to be stored beside it (name and text), and notes on what was not taken over.
-    Raises `ScenarioError`.
+    `formats` says what each file is, in their order; without, their texts do. `simulator` says
+    whose they are where a text may be of two. Returns the scenario as TOML, files to be stored
+    beside it (name and text), and notes on what was not taken over. Raises `ScenarioError`.
     """
 
 def read_results(file: str, text: str, kind: str | None = ...) -> Table | None:
@@ -1215,7 +1220,7 @@ class UdpHost:
         """The state of each peer whose connection is open."""
 
     def rejected(self) -> list[tuple[str, str]]:
-        """The hosts that were refused since the last call: the address of each, and the reason."""
+        """The hosts refused or dropped since the last call: the address of each, and the reason."""
 
     def counters(self) -> dict[str, int]:
         """Counts of the host's datagrams since it was opened."""

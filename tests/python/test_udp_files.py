@@ -139,6 +139,7 @@ def test_a_server_that_ends_does_not_hinder_the_next(
         _, err = server.communicate(timeout=30)
         assert server.returncode == code
         assert "Traceback" not in err
+        assert err.count("stopped") == (0 if how == signal.SIGKILL else 1)
     # Nobody cleans up behind SIGKILL.
     assert len(list(into.iterdir())) == (1 if how == signal.SIGKILL else 0)
     (tmp_path / "some.bin").write_bytes(CONTENT)
@@ -230,23 +231,30 @@ def test_names_as_long_as_a_folder_takes(into: Path) -> None:
     assert [path.name for path in into.iterdir()] == [name]
 
 
-def test_files_on_their_way_are_bounded(into: Path) -> None:
-    bounds = Bounds(of_peer=2, in_all=3)
+def test_files_on_their_way_are_bounded_by_host(into: Path) -> None:
+    bounds = Bounds(of_host=2, in_all=3)
     with (
         receiving(into, bounds) as address,
         udp.Host("127.0.0.1:0", plaintext=True) as one,
-        udp.Host("127.0.0.1:0", plaintext=True) as two,
+        udp.Host("127.0.0.1:0", plaintext=True) as again,
+        udp.Host("127.0.0.2:0", plaintext=True) as two,
+        udp.Host("127.0.0.3:0", plaintext=True) as three,
     ):
-        peer, other = one.connect(address), two.connect(address)
+        peer, other, third = one.connect(address), two.connect(address), three.connect(address)
         numbers = [opened(peer, f"name{number}") for number in range(2)]
-        with pytest.raises(IncastError, match="too many files are on their way"):
-            opened(peer, "another")
+        # Another port is no other host.
+        for connection in (peer, again.connect(address)):
+            with pytest.raises(IncastError, match="too many files are on their way"):
+                opened(connection, "another")
         opened(other, "of another")
         with pytest.raises(IncastError, match="too many files are on their way"):
-            opened(other, "of another, again")
+            opened(peer, "another")
+        # The host with the most makes place, with the file that nothing came for.
         written(peer, numbers[0])
+        opened(third, "of a third")
         ended(peer, numbers[0])
-        opened(peer, "another")
+        with pytest.raises(IncastError, match="there is no transfer"):
+            written(peer, numbers[1])
 
 
 def test_what_peers_store_is_bounded(into: Path) -> None:
@@ -255,22 +263,49 @@ def test_what_peers_store_is_bounded(into: Path) -> None:
         peer = host.connect(address)
         with pytest.raises(IncastError, match="300001 B are more than the 300000 B that this"):
             opened(peer, "too long", 300_001)
-        long = opened(peer, "long", 300_000)
-        with pytest.raises(IncastError, match=r"there is no room for 200001 B: all files have"):
-            opened(peer, "promised", 200_001)
-        # Empty files take a place each.
-        for empty in range(200_000 // 65_536):
-            ended(peer, opened(peer, f"empty {empty}", 0), b"")
-        with pytest.raises(IncastError, match="there is no room for 0 B"):
-            opened(peer, "one more", 0)
+        # Promises take no room of others.
+        promises = [opened(peer, f"promise {number}", 300_000) for number in range(3)]
         with pytest.raises(IncastError, match="a part ends at 300001 B of 300000 B"):
-            written(peer, long, bytes(300_001))
-        assert sum(path.stat().st_size for path in into.iterdir()) == 0
+            written(peer, promises[0], bytes(300_001))
+        written(peer, promises[0], bytes(300_000))
+        with pytest.raises(IncastError, match=r"there is no room for 200001 B: all files have"):
+            opened(peer, "too much", 200_001)
+        with pytest.raises(IncastError, match=r"there is no room for 100000 B: all files have"):
+            written(peer, promises[1], bytes(100_000))
+        with pytest.raises(IncastError, match="there is no transfer"):
+            ended(peer, promises[1], b"")
+        ended(peer, promises[0], bytes(300_000))
+        # Empty files take a place each; one that was promised has one as well.
+        for name in ("empty", "empty, too"):
+            ended(peer, opened(peer, name, 0), b"")
+        with pytest.raises(IncastError, match="there is no room for 65536 B"):
+            opened(peer, "one more", 0)
         peer.close()
-        # What was promised by somebody who is gone is free again.
+        # What was under way of somebody who is gone is free again.
         again = host.connect(address)
-        until(lambda: len(list(into.iterdir())) == 200_000 // 65_536)
-        opened(again, "long", 300_000)
+        until(lambda: len(list(into.iterdir())) == 3)
+        ended(again, opened(again, "one more", 0), b"")
+
+
+def test_a_file_that_lost_bytes_on_the_disk_is_no_file(into: Path) -> None:
+    with receiving(into) as address, udp.Host(plaintext=True) as host:
+        peer = host.connect(address)
+        number = opened(peer, "cleaned", 2 * len(CONTENT))
+        written(peer, number)
+        (part,) = into.iterdir()
+        part.unlink()
+        with pytest.raises(IncastError, match="cannot be stored there: No such file"):
+            written(peer, number, offset=len(CONTENT))
+        with pytest.raises(IncastError, match="there is no transfer"):
+            ended(peer, number, CONTENT * 2)
+        number = opened(peer, "longer")
+        written(peer, number)
+        (part,) = into.iterdir()
+        with part.open("ab") as file:
+            file.write(b"more")
+        with pytest.raises(IncastError, match="has arrived with another content; send it again"):
+            ended(peer, number)
+        assert not list(into.iterdir())
 
 
 def test_the_disk_itself_is_a_bound(into: Path) -> None:
@@ -306,7 +341,8 @@ def test_a_file_that_nobody_goes_on_with_is_dropped(into: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [b"", b".", b"..", b".hidden", b"a/b", b"/etc/passwd", b"a\nb", b"a\x1b[2Jb", b"\xed\xa0\x80",
+    [b"", b".", b"..", b".hidden", b"-rf", b" a", b"a ",
+     b"a/b", b"/etc/passwd", b"a\nb", b"a\x1b[2Jb", b"\xed\xa0\x80",
      b"\xff", b"a\x00b", b"x" * 256, "\u202egnp.exe".encode(), "\u2028".encode()],
 )  # fmt: skip
 def test_names_that_are_none_are_refused(into: Path, name: bytes) -> None:

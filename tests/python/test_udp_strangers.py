@@ -24,8 +24,9 @@ if sys.platform != "linux":
     pytest.skip("UDP sockets need Linux", allow_module_level=True)
 
 from incast import udp
+from incast.cli.live import Lines
 from incast.udp.host import Request
-from incast.udp.receiving import Receiver
+from incast.udp.receiving import Bounds, Receiver
 from incast.udp.serving import Server
 from servers import running, starting
 
@@ -138,8 +139,8 @@ class Fake:
 class Known:
     """A peer that is there."""
 
-    def __init__(self, number: int) -> None:
-        self.address = f"10.0.0.{number}:7000"
+    def __init__(self, number: int, network: str = "10.0.0.{}") -> None:
+        self.address = f"{network.format(number)}:7000"
 
     def statistics(self) -> dict[str, object]:
         """Anything but None: it is not gone."""
@@ -213,6 +214,35 @@ def test_each_call_of_any_content_is_answered_once(tmp_path: Path) -> None:
     assert all(len(path.name.encode()) <= 255 for path in tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("network", "files"),
+    [
+        ("10.0.0.{}", 3),
+        ("[2001:db8::{}]", 1),
+        ("[2001:db8:0:0:{}::]", 1),
+        ("[2001:db8:0:{}::]", 3),
+        ("[fe80::{}%2]", 1),
+        ("[::ffff:10.0.0.{}]", 3),
+    ],
+)
+def test_who_has_a_network_of_ipv6_is_one_sender(tmp_path: Path, network: str, files: int) -> None:
+    warned: list[str] = []
+    receiver = Receiver(tmp_path, Bounds(of_host=1), tell=lambda _: None, warn=warned.append)
+    kept = 0
+
+    class Counted(Fake):
+        def reply(self, body: bytes) -> None:
+            nonlocal kept
+            super().reply(body)
+            kept += 1
+
+    with receiver:
+        for number in range(3):
+            opening = OPEN + struct.pack(">Q", 1) + b"name%d" % number
+            receiver.take(Counted(opening, Known(number, network)), opening)  # type: ignore[arg-type]
+    assert (kept, warned) == (files, [])
+
+
 def test_faults_of_a_handler_stay_at_the_server(caplog: pytest.LogCaptureFixture) -> None:
     async def handler(request: Request) -> bytes:
         raise ValueError(f"the password is {request.body.decode()}")
@@ -231,6 +261,39 @@ def test_faults_of_a_handler_stay_at_the_server(caplog: pytest.LogCaptureFixture
     (record,) = caplog.records
     assert "the handler has failed at a request of 127.0.0.1:" in record.message
     assert "the password is 1234" in str(record.exc_info)
+
+
+def test_a_server_outlives_those_who_read_its_lines(
+    interpreter: list[str], tmp_path: Path, command: Command
+) -> None:
+    with running(starting(interpreter, "--plaintext", "--into", str(tmp_path))) as server:
+        assert server.stdout is not None
+        assert server.stderr is not None
+        address = server.stdout.readline().split()[2].rstrip(";")
+        (tmp_path.parent / "some.bin").write_bytes(b"content")
+        with udp.Host(plaintext=True) as host:
+            peer = host.connect(address)
+            # A pipe that nobody reads is full after 64 KB, then it is closed.
+            for _ in range(2):
+                for _ in range(400):
+                    peer.note(b"x" * 800, timeout_s=20)
+                for stream in (server.stdout, server.stderr):
+                    stream.close()
+                assert peer.call(b"load" + struct.pack(">I", 8) + bytes(8), timeout_s=20)
+        sent = command("udp", "send", address, str(tmp_path.parent / "some.bin"), "--plaintext")
+        assert sent.code == 0, sent.err
+        server.terminate()
+        assert server.wait(timeout=30) == 143
+    assert [path.name for path in tmp_path.iterdir()] == ["some.bin"]
+
+
+def test_lines_of_a_server_are_bounded(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines("stdout") as lines:
+        for number in range(900):
+            lines(f"line {number} é\ud800")
+    said = capsys.readouterr().out.splitlines()
+    assert Lines.BURST <= len(said) < Lines.BURST + 60
+    assert said[0] == "line 0 é\\ud800"
 
 
 def test_a_fault_of_the_server_ends_one_request(tmp_path: Path) -> None:

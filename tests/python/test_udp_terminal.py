@@ -162,7 +162,7 @@ def test_ctrl_c_in_the_middle_is_one_line(
     into.mkdir()
     file.write_bytes(bytes(40 << 20))
     options = [str(file), *SLOW] if name == "send" else ["--rounds", "99", "--duration", "50ms"]
-    with serving(interpreter, "--plaintext", "--into", str(into)) as (address, _):
+    with serving(interpreter, "--plaintext", "--bench", "--into", str(into)) as (address, _):
         command = [*interpreter, "udp", name, address, "--plaintext", *options]
         with running(command, stderr=screen.end) as client:
             screen.until(SOME_PERCENT)

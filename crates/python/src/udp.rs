@@ -160,7 +160,7 @@ impl UdpHost {
         UdpPending::accepting(Arc::clone(&self.host))
     }
 
-    /// Opens a bare socket at an address, which answers one other address for some seconds at most.
+    /// Opens a bare socket at an address, which answers another one for some seconds at most.
     ///
     /// Returns its port; None if another one answers. It has a thread of its own.
     fn bare(
@@ -183,7 +183,7 @@ impl UdpHost {
         peers.iter().map(|peer| to_dict(py, peer)).collect()
     }
 
-    /// The hosts that were refused since the last call: the address of each, and the reason.
+    /// The hosts refused or dropped since the last call: the address of each, and the reason.
     fn rejected(&self) -> Vec<(String, String)> {
         let all = self.host.rejected();
         all.into_iter().map(|(address, why)| (address.to_string(), why.to_string())).collect()

@@ -29,6 +29,8 @@ const END: &[u8] = b"end it";
 const COUNTED: u16 = 1_448;
 /// The datagrams of a send.
 const SEND: usize = 44;
+/// The time after which an echo ends that nobody uses.
+const UNUSED: Duration = Duration::from_secs(2);
 /// The time after which a datagram counts as lost.
 const LOST: Duration = Duration::from_millis(100);
 
@@ -87,10 +89,12 @@ impl Echo {
     pub fn run(mut self, mut goes_on: impl FnMut() -> bool) -> io::Result<()> {
         let mut got = ReceiveBatch::new(16, MAX_RECEIVE_BYTES);
         let (mut counted, host) = (0_u64, self.host);
-        while goes_on() {
+        let mut heard = Instant::now();
+        while goes_on() && heard.elapsed() < UNUSED {
             wait(&self.socket, self.waiting)?;
             self.socket.receive(&mut got)?;
             for received in got.iter().filter(|received| received.from.ip() == host) {
+                heard = Instant::now();
                 let to = Transmit::to(received.from);
                 if received.data == END {
                     return Ok(());

@@ -102,8 +102,9 @@ struct BareSocket {
     stop: AtomicBool,
 }
 
-/// The hosts that were refused, with the reasons: the last of those that nobody has asked for.
-type Rejections = Arc<Mutex<VecDeque<(SocketAddr, SecurityError)>>>;
+/// The hosts that were refused or whose connections were ended for what they did, with the reasons:
+/// the last of those that nobody has asked for.
+type Rejections = Arc<Mutex<VecDeque<(SocketAddr, Gone)>>>;
 
 /// The most hosts of [`Rejections`].
 const MOST_REJECTED: usize = 64;
@@ -235,9 +236,10 @@ impl Host {
         self.accepted.recv().await.map_or_else(stopped, Said::request)
     }
 
-    /// The hosts that were refused since the last call, with the reasons. Of more than 64 they are
-    /// the last: nobody fills the memory by being refused.
-    pub fn rejected(&self) -> Vec<(SocketAddr, SecurityError)> {
+    /// The hosts that were refused since the last call, or whose connections were ended since they
+    /// were stuck, with the reasons. Of more than 64 they are the last: nobody fills the memory by
+    /// being refused.
+    pub fn rejected(&self) -> Vec<(SocketAddr, Gone)> {
         self.rejected.lock().unwrap_or_else(PoisonError::into_inner).drain(..).rev().collect()
     }
 

@@ -33,6 +33,7 @@ mod search;
 mod sending;
 mod shelf;
 mod stamping;
+mod stuck;
 mod wake;
 
 use std::collections::VecDeque;
@@ -131,6 +132,8 @@ pub struct Node {
     unknowns: u32,
     /// The time of the next look at silent peers.
     look_at: Time,
+    /// The time of the next look at the progress of peers.
+    progress_at: Time,
     /// Whether datagrams of data ask switches for marks.
     marks: bool,
     /// Whether the kernel stamps what leaves and what comes.
@@ -208,6 +211,7 @@ impl Node {
             is_woken: false,
             unknowns: 0,
             look_at: Time::ZERO,
+            progress_at: Time::ZERO,
             marks: needs.contains(&Need::Ecn),
             has_stamps: features.send_stamps && features.receive_stamps,
             samples: None,
@@ -404,7 +408,8 @@ impl Node {
         self.awaited = Awaited::default();
         self.linger = Linger::default();
         self.calls.forget_deadlines();
-        self.look_at = Time::ZERO;
+        self.peers.pardon(Time::MAX);
+        (self.look_at, self.progress_at) = (Time::ZERO, Time::ZERO);
     }
 
     /// Looks at what is due: silent peers, calls whose time is over.
@@ -423,6 +428,7 @@ impl Node {
             self.look_at = now + LOOK;
             self.shelf.shrink();
             self.look_at_peers(now);
+            self.look_at_progress(now);
         }
         self.look_at = self.look_at.min(self.calls.next_deadline());
     }

@@ -1,5 +1,6 @@
 """`incast udp`: messages between real hosts, in user space."""
 
+import contextlib
 import json
 import signal
 import sys
@@ -12,9 +13,9 @@ import typer
 
 from incast import _core
 from incast._core import IncastError
-from incast.base import extras
+from incast.base import extras, leaving
 from incast.cli import completing, live, options
-from incast.cli.exits import INTERRUPTED, TERMINATED, UNEQUAL
+from incast.cli.exits import UNEQUAL
 
 # The room for calls is made at once.
 _MOST_IN_FLIGHT = 1_000_000
@@ -159,29 +160,31 @@ def serve(
         threads=threads,
         answers_loads=True,
     )
-    signal.signal(signal.SIGTERM, _leave)
-    refusals = live.Refusals()
-    receiver = Receiver(into, bounds, tell=live.line, warn=refusals.say)
-    with opened as host, receiver:
-        options.say_warnings(host.missing_features)
-        print(f"listening at {host.address}; Ctrl-C ends it", flush=True)
-        server = Server(host, receiver, has_bench=offers_bench, tell=live.line, warn=refusals.say)
-        with live.Shown() as shown:
-            try:
+    # A server is often left running by a shell that goes away.
+    signal.signal(signal.SIGHUP, leaving.terminate)
+    options.say_warnings(opened.missing_features)
+    print(f"listening at {opened.address}; Ctrl-C ends it", flush=True)
+    try:
+        with opened as host, live.Lines("stdout") as lines, live.Lines("stderr") as warnings:
+            refusals = live.Refusals(warnings)
+            with (
+                Receiver(into, bounds, tell=lines, warn=refusals.say) as receiver,
+                live.Shown(lines) as shown,
+            ):
+                server = Server(
+                    host, receiver, has_bench=offers_bench, tell=lines, warn=refusals.say
+                )
                 while True:
                     request = host.accept(0.5)
                     shown.show(host)
                     refusals.show(host)
                     if request is not None:
                         server.answer(request)
-            except KeyboardInterrupt:
-                print("stopped", file=sys.stderr)
-                raise typer.Exit(INTERRUPTED) from None
-
-
-def _leave(*_: object) -> None:
-    """The answer of a server to SIGTERM: files that are not whole are removed, as after Ctrl-C."""
-    raise SystemExit(TERMINATED)
+    except KeyboardInterrupt:
+        # Nobody may read it any more, which is no reason to end otherwise.
+        with contextlib.suppress(OSError):
+            print("stopped", file=sys.stderr)
+        raise typer.Exit(leaving.code()) from None
 
 
 @app.command()
@@ -294,7 +297,7 @@ def call(
         raise IncastError(f"{found['gone']}; what was measured until then is shown")
     if found["interrupted"]:
         print("stopped: what was measured until then is shown", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(leaving.code())
 
 
 @app.command()

@@ -12,6 +12,9 @@ from incast import _core
 from incast._core import IncastError
 from incast.udp.host import Priority, Request, options
 
+# Requests that a handler has at a time: how many, and the bytes of their bodies.
+_MOST_TASKS = 1_000
+_MOST_BYTES = 256 << 20
 _LOGGER = logging.getLogger("incast.udp")
 
 Handler = Callable[[Request], Awaitable[bytes | None]]
@@ -133,12 +136,16 @@ class AsyncHost:
         A call whose handler fails is refused, and the caller hears that it has failed. The error is
         logged here, by the logger `incast.udp`: its text may tell what no peer should know.
         """
-        tasks: set[asyncio.Task[None]] = set()
+        tasks: dict[asyncio.Task[None], int] = {}
         try:
             while True:
-                task = asyncio.create_task(_answer(await self.accept(), handler))
-                tasks.add(task)
-                task.add_done_callback(tasks.discard)
+                # What is not taken waits in the host, which slows its callers down.
+                while len(tasks) >= _MOST_TASKS or sum(tasks.values()) >= _MOST_BYTES:
+                    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                request = await self.accept()
+                task = asyncio.create_task(_answer(request, handler))
+                tasks[task] = len(request.body)
+                task.add_done_callback(tasks.pop)
         finally:
             for task in tasks:
                 task.cancel()
@@ -169,15 +176,14 @@ class AsyncHost:
 async def _answer(request: Request, handler: Handler) -> None:
     try:
         reply = await handler(request)
+        if reply is not None and request.wants_reply:
+            request.reply(reply)
     except Exception:
         _LOGGER.exception("the handler has failed at a request of %s", request.peer.address)
         if request.wants_reply:
             # It may have answered before.
             with suppress(IncastError):
                 request.refuse("the handler has failed; the server's log says how")
-        return
-    if reply is not None and request.wants_reply:
-        request.reply(reply)
 
 
 @asynccontextmanager

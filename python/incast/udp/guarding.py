@@ -24,7 +24,8 @@ def guarded(
     except Exception as error:  # noqa: BLE001 - whatever it is, others are to be served
         of = "" if request is None else f" of {request.peer.address}"
         what = printable(f"{type(error).__name__}: {error}"[:_SHOWN])
-        warn(f"failed: a request{of}: {what}" if request is not None else f"failed: {what}")
+        with suppress(Exception):
+            warn(f"failed: a request{of}: {what}" if request is not None else f"failed: {what}")
         if request is not None and request.wants_reply:
             with suppress(IncastError):
                 request.refuse("the server has failed at this request; its log says how")

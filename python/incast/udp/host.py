@@ -171,9 +171,10 @@ class Host:
         return self._host.peers()
 
     def rejected(self) -> list[tuple[str, str]]:
-        """The hosts that were refused since the last call: the address of each, and the reason.
+        """The hosts refused or dropped since the last call: the address of each, and the reason.
 
-        Of more than 64 they are the last.
+        A peer is dropped if it holds memory and its messages do not go on. Of more than 64 hosts
+        they are the last.
         """
         return self._host.rejected()
 

@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import ipaddress
 import os
 import queue
 import secrets
@@ -23,6 +24,9 @@ from incast.udp.host import Peer, Request
 _LOOK_S = 0.5
 _NAME_SHOWN = 40
 _NAME_BYTES = 255
+# The part of a disk that is left to others.
+_LEFT = 0.01
+_LEAVE_S = 2.0
 # What a file takes beside its bytes: nobody fills a folder with empty ones.
 _LEAST_BYTES = 64 << 10
 # What a call takes beside its body.
@@ -39,16 +43,16 @@ class Bounds:
     """The length of a file."""
     total_bytes: int = 100 * 10**9
     """All files of a receiver, those under way with them. A file counts as 64 KB at least."""
-    of_peer: int = 16
-    """Files on their way from a peer."""
+    of_host: int = 64
+    """Files on their way from a host, whatever its ports, or from a network of 64 bits of IPv6."""
     in_all: int = 1_000
-    """Files on their way from all peers."""
-    waiting_of_peer: int = 64 << 20
-    """Bytes of calls of a peer that wait for the disk."""
+    """Files on their way from all hosts."""
+    waiting_of_host: int = 256 << 20
+    """Bytes of calls of a host that wait for the disk."""
     waiting_in_all: int = 1 << 30
-    """Bytes of calls of all peers that wait for the disk."""
+    """Bytes of calls of all hosts that wait for the disk."""
     idle_s: float = 60.0
-    """The seconds without a part after which a file is dropped."""
+    """The seconds without a byte after which a file is dropped."""
 
 
 @dataclass
@@ -65,8 +69,13 @@ class _Transfer:
 
     @property
     def cost(self) -> int:
-        """The bytes that count for the file."""
-        return max(self.size, _LEAST_BYTES)
+        """The bytes that count for the file until now: who promises much takes no room with it."""
+        return max(self.received, _LEAST_BYTES)
+
+    @property
+    def host(self) -> str:
+        """The host of the sender."""
+        return _host(self.peer)
 
 
 class Receiver:
@@ -113,7 +122,10 @@ class Receiver:
         """Ends the thread, and removes the files that are not whole."""
         if self._folder is not None:
             self._calls.put(None)
-            self._thread.join()
+            self._thread.join(_LEAVE_S)
+        if self._thread.is_alive():
+            self._warn(f"{self._folder}: the disk does not answer; files that are not whole stay")
+            return
         for key in list(self._transfers):
             self._drop(key)
 
@@ -122,16 +134,15 @@ class Receiver:
         if self._folder is None:
             request.refuse("this server takes no files; start it with --into DIR")
             return
-        peer, length = request.peer.address, len(body) + _BOOKS_BYTES
+        host, length = _host(request.peer), len(body) + _BOOKS_BYTES
         with self._lock:
             # One call may always wait, whatever its length.
-            waits = self._waiting[peer]
-            is_too_much = waits > 0 and (
-                waits + length > self._bounds.waiting_of_peer
-                or self._waiting.total() + length > self._bounds.waiting_in_all
+            of_host, in_all = self._waiting[host], self._waiting.total()
+            is_too_much = (of_host > 0 and of_host + length > self._bounds.waiting_of_host) or (
+                in_all > 0 and in_all + length > self._bounds.waiting_in_all
             )
             if not is_too_much:
-                self._waiting[peer] += length
+                self._waiting[host] += length
         if is_too_much:
             request.refuse("too many parts of files wait for the disk; wait for replies")
             return
@@ -150,11 +161,11 @@ class Receiver:
 
     def _take(self, request: Request, body: bytes) -> None:
         guarded(lambda: self._answer(request, body), self._warn, request)
-        peer = request.peer.address
+        host = _host(request.peer)
         with self._lock:
-            self._waiting[peer] -= len(body) + _BOOKS_BYTES
-            if self._waiting[peer] <= 0:
-                del self._waiting[peer]
+            self._waiting[host] -= len(body) + _BOOKS_BYTES
+            if self._waiting[host] <= 0:
+                del self._waiting[host]
 
     def _forget(self) -> None:
         """Drops the files whose peers are gone or send nothing; looks twice a second."""
@@ -201,19 +212,8 @@ class Receiver:
                 f"{size} B are more than the {bounds.file_bytes} B that this server takes; "
                 "it is started with another --max-file"
             )
-        mine = sum(address == peer.address for address, _ in self._transfers)
-        if mine >= bounds.of_peer or len(self._transfers) >= bounds.in_all:
-            raise IncastError("too many files are on their way; send it again later")
-        others = self._transfers.values()
-        under_way = sum(other.cost for other in others)
-        if self._stored + under_way + max(size, _LEAST_BYTES) > bounds.total_bytes:
-            raise IncastError(
-                f"there is no room for {size} B: all files have {bounds.total_bytes} B here; "
-                "the server is started with another --max-total"
-            )
-        free = shutil.disk_usage(self._folder).free
-        if size > free - sum(other.size - other.received for other in others):
-            raise IncastError(f"there is no room for {size} B on the disk there")
+        self._make_place(peer)
+        self._find_room(max(size, _LEAST_BYTES))
         if target.exists():
             raise _taken(target)
         # A number that nobody guesses, and a name that no server before has left here.
@@ -223,6 +223,30 @@ class Receiver:
         unfinished.touch(exist_ok=False)
         self._transfers[peer.address, number] = _Transfer(peer, target, unfinished, size)
         return number
+
+    def _make_place(self, peer: Peer) -> None:
+        """Drops the file that has been idle for longest of the host with the most, if need be."""
+        by_host = Counter(transfer.host for transfer in self._transfers.values())
+        mine, most = by_host[_host(peer)], max(by_host.values(), default=0)
+        is_full = len(self._transfers) >= self._bounds.in_all
+        if mine >= self._bounds.of_host or (is_full and mine >= most):
+            raise IncastError("too many files are on their way; send it again later")
+        if is_full:
+            of_most = [key for key, one in self._transfers.items() if by_host[one.host] == most]
+            self._drop(min(of_most, key=lambda key: self._transfers[key].heard_at))
+
+    def _find_room(self, size: int) -> None:
+        """Refuses what is more than all files may have, or the disk has."""
+        assert self._folder is not None, "without a folder there is no thread"  # noqa: S101
+        under_way = sum(transfer.cost for transfer in self._transfers.values())
+        if self._stored + under_way + size > self._bounds.total_bytes:
+            raise IncastError(
+                f"there is no room for {size} B: all files have {self._bounds.total_bytes} B "
+                "here; the server is started with another --max-total"
+            )
+        disk = shutil.disk_usage(self._folder)
+        if size > disk.free - _LEFT * disk.total:
+            raise IncastError(f"there is no room for {size} B on the disk there")
 
     def _write(self, peer: Peer, content: memoryview) -> None:
         if len(content) < files.PLACE.size:
@@ -234,8 +258,17 @@ class Receiver:
             raise IncastError(f"a part begins at {offset} B and not at {transfer.received} B")
         if offset + len(part) > transfer.size:
             raise IncastError(f"a part ends at {offset + len(part)} B of {transfer.size} B")
-        with transfer.unfinished.open("ab") as file:
-            file.write(part)
+        if not part:
+            return
+        try:
+            self._find_room(len(part))
+            # A file that somebody has removed is not made anew.
+            with transfer.unfinished.open("r+b") as file:
+                file.seek(offset)
+                file.write(part)
+        except (OSError, IncastError):
+            self._drop((peer.address, bytes(content[: files.NUMBER.size])))
+            raise
         transfer.digest.update(part)
         transfer.received += len(part)
         transfer.heard_at = time.monotonic()
@@ -246,15 +279,17 @@ class Receiver:
         transfer, name = self._transfer(peer, content), ""
         try:
             name = transfer.target.name
+            stored = transfer.unfinished.stat().st_size
             if transfer.received != transfer.size:
                 raise IncastError(f"{transfer.received} B of {transfer.size} B of {name} have come")
-            if transfer.digest.digest() != content[files.NUMBER.size :]:
+            if stored != transfer.size or transfer.digest.digest() != content[files.NUMBER.size :]:
                 raise IncastError(f"{name} has arrived with another content; send it again")
             _give_name(transfer.unfinished, transfer.target)
-            self._stored += transfer.cost
+            self._stored += max(transfer.size, _LEAST_BYTES)
         finally:
             self._drop((peer.address, bytes(content[: files.NUMBER.size])))
-        self._tell(f"received {printable(str(transfer.target))} ({transfer.size} B)")
+        told = f"received {printable(str(transfer.target))} ({transfer.size} B)"
+        guarded(lambda: self._tell(told), self._warn)
 
     def _transfer(self, peer: Peer, content: memoryview) -> _Transfer:
         number = bytes(content[: files.NUMBER.size])
@@ -271,14 +306,24 @@ class Receiver:
             transfer.unfinished.unlink()
 
 
+def _host(peer: Peer) -> str:
+    """The host of a peer: its address, or of IPv6 the network, in which one host may have any."""
+    text = peer.address.rpartition(":")[0].strip("[]").partition("%")[0]
+    address = ipaddress.ip_address(text)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(address.ipv4_mapped or ipaddress.ip_network((int(address) >> 64 << 64, 64)))
+    return text
+
+
 def _name(raw: bytes) -> str:
     """The name of a file, if it is one that no terminal and no program takes for anything else."""
     name = raw.decode("utf-8", "replace")
-    is_text = name.encode() == raw and name.isprintable()
-    if not is_text or "/" in name or name.startswith(".") or not 0 < len(raw) <= _NAME_BYTES:
+    is_text = name.encode() == raw and name.isprintable() and name == name.strip()
+    if not is_text or "/" in name or name[:1] in ".-" or len(raw) > _NAME_BYTES:
         raise IncastError(
             f"{printable(name[:_NAME_SHOWN])!r} is no name of a file here: 1 to {_NAME_BYTES} B of "
-            "UTF-8 that can be printed, without a slash, and no dot at the start"
+            "UTF-8 that can be printed, without a slash, without a dot or a dash at the start, and "
+            "without spaces at the ends"
         )
     return name
 

@@ -417,14 +417,19 @@ impl Run {
                         why => why.into(),
                     }));
                 }
+                if let Gone::Stuck(address) = why {
+                    self.note_rejected(address, why);
+                }
             }
-            Event::Rejected { address, why } => {
-                let mut all = self.rejected.lock().unwrap_or_else(PoisonError::into_inner);
-                all.truncate(MOST_REJECTED - 1);
-                all.push_front((address, why));
-            }
+            Event::Rejected { address, why } => self.note_rejected(address, Gone::Security(why)),
             Event::Cancelled { .. } => {}
         }
+    }
+
+    fn note_rejected(&self, address: SocketAddr, why: Gone) {
+        let mut all = self.rejected.lock().unwrap_or_else(PoisonError::into_inner);
+        all.truncate(MOST_REJECTED - 1);
+        all.push_front((address, why));
     }
 
     fn end(

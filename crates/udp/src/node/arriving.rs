@@ -9,6 +9,7 @@ use incast_transport::{Body, Clock as RttClock, Event as Told, Packet, Report};
 use super::departures::Arrival;
 use super::inbox::{Arrived, BOOKS_BYTES, PLACE_BYTES, Piece, Untaken};
 use super::names::PeerId;
+use super::outbox::SENDING_BYTES;
 use super::peers::{LANES, Owner, Peer, SHORT};
 use super::{Event, Gone, Incoming, Node, Sampled};
 use crate::clock::Clock;
@@ -21,6 +22,8 @@ use crate::wire::{Close, Data, Frame, Frames, Header, Kind, LaneNumber, ProbeAns
 /// The most packets that one may be ahead of the oldest that is missing. Each that is missing
 /// before it is asked for, so this bounds the work that a packet makes.
 const MOST_AHEAD: u64 = 1 << 17;
+/// The memory that every peer may have, beside what others hold.
+pub(super) const LITTLE: usize = 16 << 10;
 /// The most receives of one system call.
 pub(super) const MOST_RECEIVES: usize = 16;
 
@@ -213,6 +216,7 @@ impl Node {
                     Close::Protocol => Gone::Protocol(address),
                     Close::Overload => Gone::Overload(address),
                     Close::Narrow => Gone::Narrow { address, mtu: self.options.mtu },
+                    Close::Stuck => Gone::Dropped(address),
                 };
                 self.forget(id, why);
                 return None;
@@ -263,18 +267,25 @@ impl Node {
         }
         let (waiting, incoming, shelf) = (&mut peer.waiting, &mut self.incoming, &mut self.shelf);
         let are_all_taken = peer.untaken == 0;
+        let (is_refused, is_blamed) = (&mut lane.is_refused, peer.is_blamed);
         let admit = |bytes: usize, oldest: bool| {
             // The oldest message of a peer can be delivered without any other, so it may use all
             // memory; those behind it half of it. They never stand in its way: where the
             // application has taken all that was delivered, the oldest is taken in.
-            let of = |most: usize| if oldest { most } else { most / 2 };
-            let of_peer = *waiting + bytes <= of(memory.incoming) || oldest && are_all_taken;
-            let of_all = *incoming + bytes <= of(memory.incoming_in_all);
+            let of = |most: usize, all: bool| if all { most } else { most / 2 };
+            let of_peer =
+                *waiting + bytes <= of(memory.incoming, oldest) || oldest && are_all_taken;
+            // Short messages of peers that hold little are taken in whatever others hold.
+            let is_little = oldest && *waiting + bytes <= LITTLE;
+            // Peers of sources that have held memory leave half of it to others, too.
+            let of_all = of(memory.incoming_in_all, oldest && !is_blamed);
+            let of_all = *incoming + bytes <= of_all || is_little;
             let admits = of_peer && of_all;
             if admits {
                 *waiting += bytes;
                 *incoming += bytes;
             }
+            *is_refused |= oldest && !admits;
             admits
         };
         let piece = Piece { message, length, offset, given_up, payload };
@@ -319,7 +330,8 @@ impl Node {
                 }
                 Told::Completed { .. } => {
                     if let Some(sending) = lane.outbox.acknowledged() {
-                        self.outgoing = self.outgoing.saturating_sub(sending.length());
+                        let memory = sending.length() + SENDING_BYTES;
+                        self.outgoing = self.outgoing.saturating_sub(memory);
                         self.tell_acknowledged(id, sending.token);
                     }
                 }

@@ -7,17 +7,22 @@ use bytes::Bytes;
 use incast_cc::Time;
 use incast_transport::Sender;
 
+use super::arriving::LITTLE;
 use super::names::{CallId, Incoming, PeerId, Reach};
 use super::opening::span;
-use super::outbox::Token;
+use super::outbox::{SENDING_BYTES, Token};
 use super::peers::{LONG, SHORT};
 use super::{Gone, Node, head};
 use crate::message::{HEAD_BYTES, Kind, Priority, Terms};
 
 /// The deadlines beside those of twice the open calls of which no notice is taken.
 const FEW: usize = 64;
-/// The bytes of a reason for which there is always room: the number of calls bounds them.
+/// The bytes of a reason for which there is room beyond the bounds.
 const SHORT_REASON: usize = 1_000;
+/// The most reasons beyond the bounds for one peer.
+const MOST_BEYOND: u32 = 4_096;
+/// The most memory of reasons beyond the bounds.
+const BEYOND_BYTES: u64 = 64 << 20;
 
 /// The reason why a message is not taken for sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -218,20 +223,38 @@ impl Node {
         Ok(())
     }
 
-    /// Refuses a call, for a reason in the words of the application. There is always room for a
-    /// reason of up to 1 KB, of which a caller hears why it gets no reply.
+    /// Refuses a call, for a reason in the words of the application. There is room for a reason of
+    /// up to 1 KB where there is none for a reply, so that a caller hears why it gets none. A peer
+    /// that takes thousands of such refusals and acknowledges none is closed.
     ///
     /// # Errors
     ///
     /// If the caller is gone, or the reason too long for it or for what waits already.
     pub fn refuse(&mut self, call: Incoming, reason: Bytes) -> Result<(), Refused> {
+        // A caller that takes less than that hears the beginning.
+        let takes = self.peers.get(call.peer).map_or(0, |peer| peer.takes);
+        let is_short = reason.len() <= SHORT_REASON;
+        let reason = if is_short { reason.slice(..reason.len().min(takes)) } else { reason };
         match self.check(call.peer, reason.len()) {
-            Err(Refused::Full { .. } | Refused::FullInAll { .. })
-                if reason.len() <= SHORT_REASON => {}
+            Err(Refused::Full { .. } | Refused::FullInAll { .. }) if is_short => {
+                if self.is_beyond(call.peer) {
+                    self.drop_stuck(call.peer);
+                    return Ok(());
+                }
+            }
             checked => checked?,
         }
         self.answer(call, Kind::Refusal, reason);
         Ok(())
+    }
+
+    /// Counts a refusal beyond the bounds of memory. Returns whether they are too many: the peer
+    /// asks and takes no answers.
+    fn is_beyond(&mut self, peer: PeerId) -> bool {
+        let most = self.options.memory.outgoing_in_all as u64 + BEYOND_BYTES;
+        let Some(peer) = self.peers.get_mut(peer) else { return false };
+        peer.beyond += 1;
+        peer.beyond > MOST_BEYOND || self.outgoing > most
     }
 
     fn answer(&mut self, call: Incoming, kind: Kind, body: Bytes) {
@@ -312,8 +335,9 @@ impl Node {
             (Some(length), 0)
         };
         let Some(bytes) = withdrawn else { return Reach::Peer };
+        let before = lane.outbox.memory();
         lane.outbox.withdraw(place, bytes, from);
-        self.outgoing = self.outgoing.saturating_sub(bytes);
+        self.outgoing = self.outgoing.saturating_sub(before - lane.outbox.memory());
         Reach::Nobody
     }
 
@@ -327,22 +351,32 @@ impl Node {
         if high { SHORT } else { LONG }
     }
 
+    /// The longest message that this node takes, and the longest that it makes up for a load.
+    pub(crate) const fn longest(&self) -> usize {
+        self.options.memory.message
+    }
+
     /// Whether a message may be posted.
-    pub(crate) fn check(&self, peer: PeerId, bytes: usize) -> Result<(), Refused> {
-        let peer = self.peers.get(peer).ok_or(Refused::Gone)?;
+    pub(crate) fn check(&mut self, peer: PeerId, bytes: usize) -> Result<(), Refused> {
+        let memory = self.options.memory;
+        let peer = self.peers.get_mut(peer).ok_or(Refused::Gone)?;
         let most = peer.takes;
         if bytes > most {
             return Err(Refused::TooLong { bytes, most });
         }
-        let (waiting, most) = (peer.outgoing(), self.options.memory.outgoing);
+        let (waiting, most) = (peer.outgoing_memory(), memory.outgoing);
         // A message of any length that the peer takes can be sent alone.
         if waiting > 0 && waiting + bytes as u64 > most as u64 {
             return Err(Refused::Full { waiting, most });
         }
-        let (waiting, most) = (self.outgoing, self.options.memory.outgoing_in_all);
-        if waiting > 0 && waiting + bytes as u64 > most as u64 {
+        // A peer for which little waits is not refused for what waits for others.
+        let is_little = waiting + bytes as u64 <= LITTLE as u64;
+        let part = if peer.is_blamed { 2 } else { 1 };
+        let (waiting, most) = (self.outgoing, memory.outgoing_in_all / part);
+        if waiting > 0 && waiting + bytes as u64 > most as u64 && !is_little {
             return Err(Refused::FullInAll { waiting, most });
         }
+        peer.beyond = 0;
         Ok(())
     }
 
@@ -361,7 +395,7 @@ impl Node {
         let lane = &mut peer.lanes[lane];
         let bytes = (HEAD_BYTES + body.len()) as u64;
         let number = lane.outbox.post(head, body, token);
-        self.outgoing += bytes;
+        self.outgoing += bytes + SENDING_BYTES;
         // What is posted before the connection is open waits in the outbox.
         if is_open {
             self.awaited.look(now, self.endpoint.next_send_time());

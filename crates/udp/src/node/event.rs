@@ -49,6 +49,18 @@ pub enum Gone {
     /// The peer has no room for another connection.
     #[error("{0} has as many peers as it takes; try again later")]
     Overload(SocketAddr),
+    /// The peer held memory of this node, and its messages did not go on.
+    #[error(
+        "{0} held memory here for long: it neither ended its messages nor took the answers; its \
+         connection was ended"
+    )]
+    Stuck(SocketAddr),
+    /// The peer has ended the connection since messages between the two did not go on.
+    #[error(
+        "{0} has ended the connection: messages from here did not end or its answers were not \
+         taken, and it is short of memory; connect again"
+    )]
+    Dropped(SocketAddr),
     /// The connection has sent as many packets as the numbers of the format tell apart.
     #[error("the connection to {0} is old: its packets have no more numbers; connect again")]
     Spent(SocketAddr),

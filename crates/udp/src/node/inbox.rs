@@ -28,6 +28,8 @@ pub(super) struct Inbox {
     messages: VecDeque<Arriving>,
     /// The number of the first of them on the lane.
     first: u64,
+    /// The memory of all of them.
+    bytes: usize,
 }
 
 /// A message that is not delivered.
@@ -120,12 +122,14 @@ impl Inbox {
         if needs > 0 && !admit(needs, place == 0) {
             return Err(Untaken::NoMemory);
         }
+        self.bytes += needs;
         if place >= self.messages.len() {
             self.messages.resize(place + 1, Arriving::Nothing);
         }
         let arriving = &mut self.messages[place];
         if given_up {
             let before = std::mem::replace(arriving, Arriving::GivenUp);
+            self.bytes -= before.bytes();
             return Ok(before.bytes());
         }
         if is_new {
@@ -142,7 +146,9 @@ impl Inbox {
     /// none of it has come: the peer breaks the rules.
     pub(super) fn deliver(&mut self) -> Option<Arrived> {
         self.first += 1;
-        match self.messages.pop_front()? {
+        let oldest = self.messages.pop_front()?;
+        self.bytes -= PLACE_BYTES + oldest.bytes();
+        match oldest {
             Arriving::Nothing => None,
             Arriving::Some(partial) => Some(Arrived::Whole(partial.finish())),
             Arriving::GivenUp => Some(Arrived::GivenUp),
@@ -150,9 +156,8 @@ impl Inbox {
     }
 
     /// The memory of all messages that are not whole.
-    pub(super) fn bytes(&self) -> usize {
-        let places = self.messages.len() * PLACE_BYTES;
-        places + self.messages.iter().map(Arriving::bytes).sum::<usize>()
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 

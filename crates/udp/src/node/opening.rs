@@ -14,7 +14,7 @@ use super::stamping::Stamping;
 use super::{Event, Gone, Node, ip_udp_bytes};
 use crate::options::{MOST_MESSAGE, Options};
 use crate::place;
-use crate::security::{Answer, Handshake, Opened, PeerKey, SecurityError, Step, fresh_id};
+use crate::security::{Answer, Handshake, Opened, PeerKey, SecurityError, Source, Step, fresh_id};
 use crate::wire::{
     Close, ConnectionId, Frame, Header, Kind, Opening as Datagram, Probe, receiver_in_any_version,
 };
@@ -76,12 +76,16 @@ impl Node {
             id,
             here,
             address,
+            source: Source::of(address),
+            is_callers: !is_heard,
+            is_blamed: false,
             opening,
             link: None,
             is_heard,
             key: None,
             lanes: [Lane::default(), Lane::default()],
             takes,
+            beyond: 0,
             replies: Replies::default(),
             answers: Vec::new(),
             waiting: 0,
@@ -127,7 +131,7 @@ impl Node {
 
     /// Takes in a datagram for the end of handshakes that others begin.
     fn take_call(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) {
-        let is_full = self.peers.is_full();
+        let is_full = self.peers.is_full(Source::of(from));
         let Some(listener) = &mut self.listener else { return };
         listener.set_full(is_full);
         // Without random numbers the listener could not answer either.
@@ -262,7 +266,7 @@ impl Node {
         let Some(peer) = self.peers.remove(id) else { return };
         let unfinished: usize = peer.lanes.iter().map(|lane| lane.inbox.bytes()).sum();
         self.incoming = self.incoming.saturating_sub(unfinished);
-        self.outgoing = self.outgoing.saturating_sub(peer.outgoing());
+        self.outgoing = self.outgoing.saturating_sub(peer.outgoing_memory());
         if peer.is_open() {
             let closed = peer.lanes.each_ref().map(|lane| [lane.sends, lane.receives]);
             for connection in closed.into_iter().flatten() {

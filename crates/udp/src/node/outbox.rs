@@ -28,6 +28,9 @@ pub(super) struct Sending {
     pub(super) token: Token,
 }
 
+/// The memory that counts for a message beside its bytes: here, in the transport, and among the
+/// replies of a peer.
+pub(super) const SENDING_BYTES: u64 = 256;
 /// The start of a message of which nothing was read.
 const UNKNOWN: u64 = u64::MAX;
 
@@ -104,6 +107,11 @@ impl Outbox {
     /// The bytes that are not acknowledged.
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The memory of all messages: of empty ones, too.
+    pub(super) fn memory(&self) -> u64 {
+        self.bytes + self.messages.len() as u64 * SENDING_BYTES
     }
 
     /// The lengths of all messages.

@@ -1,5 +1,6 @@
 //! The peers of a node.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use incast_cc::{AnyControl, Rate, Span, Time};
@@ -17,9 +18,14 @@ use super::replies::Replies;
 use super::sampling::Sampling;
 use super::search::{Moving, Search};
 use super::stamping::{ANSWERS, Lack, Stamping};
+use super::stuck::Progress;
 use crate::security::{PeerKey, Session, Source};
 use crate::wire::{ConnectionId, LaneNumber, MOST_COUNT};
 
+/// The part of all peers that a source may have while places are scarce.
+const PART: usize = 8;
+/// The peers that every source may have.
+const FEW: usize = 64;
 /// The number of lanes each way.
 pub(super) const LANES: usize = 2;
 /// The lane of long messages.
@@ -84,6 +90,13 @@ pub(super) struct Lane {
     pub(super) receives: u32,
     pub(super) outbox: Outbox,
     pub(super) inbox: Inbox,
+    /// The progress of what comes.
+    pub(super) came: Progress,
+    /// The progress of what leaves.
+    pub(super) left: Progress,
+    /// Whether there was no memory for the oldest message since the last look at progress: the peer
+    /// cannot go on then.
+    pub(super) is_refused: bool,
     pub(super) sampling: Sampling,
 }
 
@@ -118,6 +131,12 @@ pub(super) struct Peer {
     /// The connection by the name that this node has drawn.
     pub(super) here: ConnectionId,
     pub(super) address: SocketAddr,
+    /// The source of the address at which the connection began.
+    pub(super) source: Source,
+    /// Whether the peer has begun the connection.
+    pub(super) is_callers: bool,
+    /// Whether a peer of the source was stuck lately.
+    pub(super) is_blamed: bool,
     /// The handshake, at the end that began it, until it is over.
     pub(super) opening: Option<Box<Greeting>>,
     /// The way to the peer, once the handshake is over.
@@ -129,6 +148,8 @@ pub(super) struct Peer {
     pub(super) lanes: [Lane; LANES],
     /// The longest message that the peer takes.
     pub(super) takes: usize,
+    /// The refusals since there was last room for a message, which were posted beyond the bounds.
+    pub(super) beyond: u32,
     /// The replies to calls of the peer.
     pub(super) replies: Replies,
     /// The answers that wait to be sent.
@@ -159,6 +180,11 @@ impl Peer {
     /// Bytes of messages that wait to be sent or acknowledged.
     pub(super) fn outgoing(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.outbox.bytes()).sum()
+    }
+
+    /// The memory of messages that wait to be sent or acknowledged.
+    pub(super) fn outgoing_memory(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.outbox.memory()).sum()
     }
 
     pub(super) fn statistics(&self, endpoint: &Endpoint<AnyControl>) -> Statistics {
@@ -202,13 +228,17 @@ pub(super) struct Owner {
 }
 
 /// The peers of a node.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Peers {
     slots: Vec<Option<Peer>>,
     vacant: Vec<u32>,
     lives: u32,
     most: usize,
     half_open: HalfOpen,
+    /// The peers that others have opened, by the source of their hellos.
+    by_source: HashMap<Source, usize>,
+    /// The sources of peers that were stuck, until when each is blamed.
+    blamed: HashMap<Source, Time>,
     /// The slots by the names that this node has drawn. They are random, so no peer can make names
     /// that collide, and a plain hash is enough.
     by_id: FxHashMap<ConnectionId, u32>,
@@ -218,8 +248,7 @@ pub(super) struct Peers {
 
 impl Peers {
     pub(super) fn new(most: usize) -> Self {
-        let (slots, vacant, half_open, by_id, owners) = Default::default();
-        Self { slots, vacant, lives: 0, most, half_open, by_id, owners }
+        Self { most, ..Self::default() }
     }
 
     /// The number of peers, with those that are half open.
@@ -227,9 +256,13 @@ impl Peers {
         self.slots.len() - self.vacant.len()
     }
 
-    /// Whether there are as many peers as there may be, and none makes room.
-    pub(super) fn is_full(&self) -> bool {
+    /// Whether there is no place for another peer of a source: there are as many as there may be,
+    /// and none makes room; or more than half of that, and the source has its part.
+    pub(super) fn is_full(&self, source: Source) -> bool {
+        let of_source = self.by_source.get(&source).copied().unwrap_or(0);
+        let has_its_part = of_source >= (self.most / PART).max(FEW);
         self.len() >= self.most && self.half_open.len() == 0
+            || self.len() > self.most / 2 && has_its_part
     }
 
     /// The half-open peer that has to go before another one is added.
@@ -244,7 +277,7 @@ impl Peers {
             return;
         };
         if peer.id == id && !std::mem::replace(&mut peer.is_heard, true) {
-            self.half_open.remove(Source::of(peer.address), id);
+            self.half_open.remove(peer.source, id);
         }
     }
 
@@ -254,10 +287,14 @@ impl Peers {
         let next = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
         let slot = self.vacant.pop().unwrap_or(next);
         let id = PeerId { slot, life: self.lives };
-        let peer = make(id);
+        let mut peer = make(id);
+        peer.is_blamed = peer.is_callers && self.blamed.contains_key(&peer.source);
         self.by_id.insert(peer.here, slot);
         if !peer.is_heard {
-            self.half_open.add(Source::of(peer.address), id);
+            self.half_open.add(peer.source, id);
+        }
+        if peer.is_callers {
+            *self.by_source.entry(peer.source).or_default() += 1;
         }
         if slot == next {
             self.slots.push(Some(peer));
@@ -271,7 +308,13 @@ impl Peers {
         let peer = self.slots.get_mut(id.slot as usize)?.take_if(|peer| peer.id == id)?;
         self.by_id.remove(&peer.here);
         if !peer.is_heard {
-            self.half_open.remove(Source::of(peer.address), id);
+            self.half_open.remove(peer.source, id);
+        }
+        if let Some(count) = self.by_source.get_mut(&peer.source).filter(|_| peer.is_callers) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_source.remove(&peer.source);
+            }
         }
         self.vacant.push(id.slot);
         Some(peer)
@@ -306,6 +349,19 @@ impl Peers {
     /// All peers, in the order of their slots, to be changed.
     pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
         self.slots.iter_mut().flatten()
+    }
+
+    /// Blames a source, whose peer was stuck, until a time.
+    pub(super) fn blame(&mut self, source: Source, until: Time) {
+        self.blamed.insert(source, until);
+        for peer in self.slots.iter_mut().flatten() {
+            peer.is_blamed |= peer.is_callers && peer.source == source;
+        }
+    }
+
+    /// Forgets the blame of sources whose time is over. Their peers keep theirs until they come anew.
+    pub(super) fn pardon(&mut self, now: Time) {
+        self.blamed.retain(|_, &mut until| until > now);
     }
 
     /// The peers whose connections are open, and which this node has heard.

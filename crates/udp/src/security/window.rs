@@ -58,6 +58,10 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashSet;
 
+    /// The random cases, and the most steps of each. Miri takes a thousand times as long.
+    const CASES: u32 = if cfg!(miri) { 10 } else { 2_000 };
+    const STEPS: usize = if cfg!(miri) { 20 } else { 400 };
+
     /// Steps ahead of the newest number, and back.
     fn step() -> impl Strategy<Value = i64> {
         let wide = WINDOW.cast_signed();
@@ -73,12 +77,12 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #![proptest_config(ProptestConfig::with_cases(CASES))]
 
         #[test]
         fn a_number_is_fresh_once(
             start in prop_oneof![Just(0), any::<u64>()],
-            steps in vec(step(), 1..400),
+            steps in vec(step(), 1..STEPS),
         ) {
             let (mut window, mut come, mut newest) = (Window::new(), HashSet::new(), start);
             for step in steps {

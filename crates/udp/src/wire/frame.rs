@@ -66,6 +66,8 @@ pub enum Close {
     Overload = 3,
     /// The path does not take datagrams of the least MTU.
     Narrow = 4,
+    /// The peer holds memory, and its messages do not go on.
+    Stuck = 5,
 }
 
 /// A frame of an open connection.
@@ -176,6 +178,7 @@ impl<'a> Frame<'a> {
                 2 => Close::Protocol,
                 3 => Close::Overload,
                 4 => Close::Narrow,
+                5 => Close::Stuck,
                 other => return Err(value("the reason of a close", other.into())),
             }),
             NOTIFICATION => {

@@ -11,11 +11,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use incast_udp::load::{self, Ask};
 use incast_udp::security::Security;
-use incast_udp::wire::{Data, Frame, LaneNumber};
 use incast_udp::{Event, Failure, Host, Node, NodeError, PeerId, Refused};
 
 use crate::forger::Forger;
-use crate::frames;
+use crate::frames::first_of;
 use crate::nodes::{body, features, node, options, turn_both};
 
 /// A client and a server whose answers may take so many bytes, with a connection that is open.
@@ -44,7 +43,7 @@ fn a_caller_hears_that_there_is_no_room_for_its_reply() {
     });
     server.reply(called[0], body(1, 60_000)).unwrap();
     let full = server.reply(called[1], Bytes::new()).unwrap_err();
-    assert_eq!(full, Refused::Full { waiting: 60_016, most: 50_000 });
+    assert_eq!(full, Refused::Full { waiting: 60_272, most: 50_000 });
     let long = server.refuse(called[1], body(2, 1_001)).unwrap_err();
     assert_eq!(long, full);
     server.refuse(called[1], full.to_string().into()).unwrap();
@@ -53,7 +52,7 @@ fn a_caller_hears_that_there_is_no_room_for_its_reply() {
         match event {
             Event::Replied { body, .. } => heard.0 = body.len() == 60_000,
             Event::Refused { reason, .. } => {
-                heard.1 = at_client && reason.starts_with(b"60016 B wait for this peer");
+                heard.1 = at_client && reason.starts_with(b"60272 B wait for this peer");
             }
             _ => {}
         }
@@ -144,23 +143,6 @@ fn memory_without_room_for_a_message_is_refused_with_the_bound() {
     opens(10_000, 21_000).unwrap();
 }
 
-/// The first packet of a message of a length.
-fn beginning(message: u64, length: u32) -> Frame<'static> {
-    let payload = &[1; 1_000];
-    let packet = frames::packet(message * 1_000, 1_000, 0, 1);
-    Frame::Data(Data {
-        lane: LaneNumber::ALL[0],
-        sent_ns: 0,
-        packet,
-        message,
-        length,
-        offset: 0,
-        given_up: false,
-        timed: true,
-        payload,
-    })
-}
-
 #[test]
 fn messages_behind_a_long_one_never_stand_in_its_way() {
     // Half of the memory is for those behind; the rest has no room for the long one.
@@ -169,7 +151,7 @@ fn messages_behind_a_long_one_never_stand_in_its_way() {
     let mut server = Node::open(narrow, features()).unwrap();
     let mut forger = Forger::connect(&mut server);
     for message in 1..11 {
-        forger.send(&[beginning(message, 15_000)]);
+        forger.send(&[first_of(message, 15_000)]);
     }
     let taken = |server: &mut Node| {
         let end = Instant::now() + Duration::from_millis(30);
@@ -179,7 +161,7 @@ fn messages_behind_a_long_one_never_stand_in_its_way() {
         server.counters().no_memory
     };
     assert_eq!(taken(&mut server), 0);
-    forger.send(&[beginning(0, 300_000)]);
+    forger.send(&[first_of(0, 300_000)]);
     assert_eq!(taken(&mut server), 0, "the oldest is taken in");
 }
 

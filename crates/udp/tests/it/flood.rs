@@ -91,6 +91,36 @@ fn strangers_who_begin_and_send_nothing_leave_room_for_others() {
     assert_eq!(server.peers().count(), 2);
 }
 
+/// A source that sends something over each connection is not half open, and takes its part alone.
+#[test]
+fn one_source_does_not_take_all_places() {
+    let mut narrow = options(Security::Plain);
+    narrow.peers = 200;
+    let mut server = Node::open(narrow, features()).unwrap();
+    let address = server.address().unwrap();
+    let mut many = node(Security::Plain);
+    let (mut told, mut opened) = (0, 0);
+    for _ in 0..250 {
+        let peer = many.connect(address, None).unwrap();
+        many.note(peer, body(1, 10)).unwrap();
+    }
+    let end = Instant::now() + Duration::from_secs(20);
+    until(&mut many, &mut server, end, |at_many, _, event| {
+        told += usize::from(at_many && matches!(event, Event::Opened { .. } | Event::Gone { .. }));
+        opened += usize::from(at_many && matches!(event, Event::Opened { .. }));
+        told == 250
+    });
+    // Half of the places go to whoever comes; beyond, a source has 64 at most.
+    assert!((64..=110).contains(&opened), "{opened} of {told}");
+    let mut options = options(Security::Plain);
+    options.address = "127.0.0.2:0".parse().unwrap();
+    let mut other = Node::open(options, features()).unwrap();
+    let peer = other.connect(address, None).unwrap();
+    other.note(peer, body(2, 10)).unwrap();
+    let noted = |_, _: &mut Node, event| matches!(event, Event::Noted { .. });
+    assert!(until(&mut other, &mut server, end, noted), "another source has a place");
+}
+
 #[test]
 fn a_node_whose_peers_have_all_been_heard_takes_no_more() {
     let mut narrow = options(Security::Plain);

@@ -20,8 +20,17 @@ pub(crate) struct Forger {
 impl Forger {
     /// Opens a connection without protection to a node, which takes its turns meanwhile.
     pub(crate) fn connect(node: &mut Node) -> Self {
-        let to = node.address().unwrap();
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        Self::connect_from("127.0.0.1:0", node)
+    }
+
+    /// Opens a connection as [`connect`](Self::connect) does, from an address.
+    pub(crate) fn connect_from(address: &str, node: &mut Node) -> Self {
+        Self::connect_to(node.address().unwrap(), address, || node.turn(None, None).unwrap())
+    }
+
+    /// Opens a connection to a server, which `turn` keeps going, from an address.
+    pub(crate) fn connect_to(to: SocketAddr, address: &str, mut turn: impl FnMut()) -> Self {
+        let socket = UdpSocket::bind(address).unwrap();
         socket.set_nonblocking(true).unwrap();
         let end = End::new(Security::Plain, &(1_u64 << 24).to_be_bytes());
         let mut handshake = Handshake::initiate(&end, to, None, fresh_id().unwrap()).unwrap();
@@ -29,7 +38,7 @@ impl Forger {
         let mut room = [0; 2_000];
         let end = Instant::now() + Duration::from_secs(10);
         while Instant::now() < end {
-            node.turn(None, None).unwrap();
+            turn();
             let Ok((bytes, _)) = socket.recv_from(&mut room) else { continue };
             match handshake.on_datagram(&room[..bytes]).unwrap() {
                 Step::Nothing => {}

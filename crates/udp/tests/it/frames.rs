@@ -50,3 +50,40 @@ pub(crate) fn whole(lane: usize, number: u64, payload: &[u8]) -> Frame<'_> {
         payload,
     })
 }
+
+/// The first bytes of the first message of a lane, which is longer.
+pub(crate) fn beginning(lane: usize, length: u32) -> Frame<'static> {
+    part(lane, length, 0, &[7; 64])
+}
+
+/// A part of the first message of a lane: one of a hundred packets of equal length.
+pub(crate) fn part(lane: usize, length: u32, index: u8, payload: &[u8]) -> Frame<'_> {
+    let bytes: u32 = payload.len().try_into().unwrap();
+    Frame::Data(Data {
+        lane: LaneNumber::ALL[lane],
+        sent_ns: 0,
+        packet: message::Data { ack_request: true, ..packet(index.into(), bytes, index, 100) },
+        message: 0,
+        length,
+        offset: bytes * u32::from(index),
+        given_up: false,
+        timed: true,
+        payload,
+    })
+}
+/// The first kilobyte of a message of the lane of long ones.
+pub(crate) fn first_of(message: u64, length: u32) -> Frame<'static> {
+    let payload = &[1; 1_000];
+    let packet = packet(message * 1_000, 1_000, 0, 1);
+    Frame::Data(Data {
+        lane: LaneNumber::ALL[0],
+        sent_ns: 0,
+        packet,
+        message,
+        length,
+        offset: 0,
+        given_up: false,
+        timed: true,
+        payload,
+    })
+}

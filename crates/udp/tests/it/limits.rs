@@ -13,7 +13,7 @@ use incast_udp::wire::{ConnectionId, Frame, Header, Kind, Probe};
 use incast_udp::{Event, Gone, Node, Priority, Reach, Refused, Terms};
 
 use crate::forger::Forger;
-use crate::frames::whole;
+use crate::frames::{beginning, whole};
 use crate::nodes::{body, features, node, options, turn_both, until};
 
 fn soon() -> Instant {
@@ -118,7 +118,8 @@ fn what_is_cancelled_before_it_has_left_frees_its_memory_and_is_never_seen() {
         let post = |client: &mut Node, number| client.call(peer, body(number, 100_000), None);
         let calls: Vec<_> = (0..9).map(|number| post(&mut client, number).unwrap()).collect();
         client.note(peer, body(9, 10_000)).unwrap();
-        let waiting = 9 * 100_016 + 10_016;
+        // With a head of 16 B and books of 256 B each.
+        let waiting = 9 * 100_272 + 10_272;
         assert_eq!(post(&mut client, 10), Err(Refused::Full { waiting, most: 1_000_000 }));
         for &call in calls.iter().rev() {
             assert_eq!((client.cancel(call), client.cancel(call)), (Some(Reach::Nobody), None));
@@ -426,4 +427,103 @@ fn an_address_proves_itself_before_a_peer_has_moved() {
     events(&mut server, Duration::from_millis(20));
     let moved = server.statistics(peer).unwrap().address;
     assert_eq!(moved, forger.socket.local_addr().unwrap());
+}
+
+/// A peer asks again and again and takes no answer, not even a refusal.
+#[test]
+fn a_peer_that_takes_no_answers_is_closed_and_others_are_answered() {
+    let mut narrow = options(Security::Plain);
+    (narrow.memory.outgoing, narrow.memory.outgoing_in_all) = (40_000, 60_000);
+    let mut server = Node::open(narrow, features()).unwrap();
+    let mut client = node(Security::Plain);
+    let peer = client.connect(server.address().unwrap(), None).unwrap();
+    let mut calls = Vec::new();
+    client.call(peer, Bytes::new(), None).unwrap();
+    turn_both(&mut client, &mut server, |_, _, event| {
+        calls.extend(if let Event::Called { call, .. } = event { Some(call) } else { None });
+        calls.len() == 1
+    });
+    // Refusals in place of replies are bounded: nothing is acknowledged here, since nobody turns.
+    let call = calls[0];
+    server.reply(call, body(1, 39_000)).unwrap();
+    let mut refused = 0;
+    while server.statistics(call.peer()).is_some() {
+        assert!(refused < 10_000, "{refused} refusals wait");
+        server.refuse(call, Bytes::from_static(b"no room")).unwrap_or_default();
+        refused += 1;
+    }
+    assert!(refused > 1_000, "{refused}");
+    // Both ends hear why.
+    let at_server = server.poll_event();
+    assert!(matches!(at_server, Some(Event::Gone { why: Gone::Stuck(_), .. })), "{at_server:?}");
+    let at_client = events(&mut client, Duration::from_millis(50));
+    let is_told = |event: &Event| matches!(event, Event::Gone { why: Gone::Dropped(_), .. });
+    assert!(at_client.iter().any(is_told), "{at_client:?}");
+    // A load whose reply is longer than the server's own messages is refused before it is made.
+    let mut big = options(Security::Plain);
+    big.memory = big.memory.for_messages(2_000_000_000);
+    let mut other = Node::open(big, features()).unwrap();
+    let peer = other.connect(server.address().unwrap(), None).unwrap();
+    other.call(peer, incast_udp::load::Ask { reply: 1_000_000_000 }.body(8), None).unwrap();
+    let mut told = None;
+    turn_both(&mut other, &mut server, |at_client, node, event| {
+        match event {
+            Event::Called { call, body, .. } => {
+                incast_udp::load::answer(node, call, &body).unwrap();
+            }
+            Event::Refused { reason, .. } if at_client => told = Some(reason),
+            _ => {}
+        }
+        told.is_some()
+    });
+    let told = String::from_utf8(told.unwrap().to_vec()).unwrap();
+    assert!(told.contains("1000000000 B is too long: the peer takes up to 67108864 B"), "{told}");
+}
+
+/// What others hold takes no room from peers that hold little.
+#[test]
+fn messages_that_never_end_leave_room_for_short_ones_of_others() {
+    let mut narrow = options(Security::Plain);
+    (narrow.memory.message, narrow.memory.incoming_in_all) = (100_000, 210_000);
+    let mut server = Node::open(narrow, features()).unwrap();
+    let mut forgers: Vec<_> = (0..4).map(|_| Forger::connect(&mut server)).collect();
+    for forger in &mut forgers {
+        // The first bytes of a message of which no more will come.
+        forger.send(&[beginning(0, 90_000)]);
+        events(&mut server, Duration::from_millis(2));
+    }
+    let mut client = node(Security::Plain);
+    let peer = client.connect(server.address().unwrap(), None).unwrap();
+    client.call(peer, body(1, 5_000), None).unwrap();
+    let answered = until(&mut client, &mut server, soon(), |at_client, node, event| match event {
+        Event::Called { call, body, .. } => {
+            node.reply(call, body).unwrap();
+            false
+        }
+        event => at_client && matches!(event, Event::Replied { .. }),
+    });
+    assert!(answered, "{:?}", server.counters());
+}
+
+/// A caller that takes messages of one byte hears the beginning of a reason.
+#[test]
+fn a_reason_is_no_longer_than_the_caller_takes() {
+    let mut narrow = options(Security::Plain);
+    narrow.memory.message = 1;
+    let mut client = Node::open(narrow, features()).unwrap();
+    let mut server = node(Security::Plain);
+    let peer = client.connect(server.address().unwrap(), None).unwrap();
+    client.call(peer, Bytes::from_static(b"?"), None).unwrap();
+    let mut told = None;
+    turn_both(&mut client, &mut server, |_, node, event| {
+        match event {
+            Event::Called { call, .. } => {
+                node.refuse(call, Bytes::from_static(b"because")).unwrap();
+            }
+            Event::Refused { reason, .. } => told = Some(reason),
+            _ => {}
+        }
+        told.is_some()
+    });
+    assert_eq!(told.unwrap(), Bytes::from_static(b"b"));
 }

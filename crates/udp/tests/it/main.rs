@@ -37,6 +37,7 @@ mod processes;
 mod record;
 mod relay;
 mod session;
+mod stuck;
 mod veth;
 mod wire;
 mod withdrawn;

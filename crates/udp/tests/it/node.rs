@@ -182,7 +182,7 @@ fn a_message_that_cannot_be_sent_is_refused_with_the_bound() {
         client.note(peer, body(number, 10_000)).unwrap();
     }
     let error = client.note(peer, body(5, 10_000)).unwrap_err();
-    assert_eq!(error, Refused::Full { waiting: 4 * 10_016, most: 50_000 });
+    assert_eq!(error, Refused::Full { waiting: 4 * 10_272, most: 50_000 });
     let mut delivered = 0;
     turn_both(&mut client, &mut server, |at_client, _, _| {
         delivered += usize::from(at_client);
@@ -203,14 +203,14 @@ fn what_waits_for_all_peers_together_is_bounded() {
     for (number, peer) in (0..).zip([first, second, first, second]) {
         client.note(peer, body(number, 10_000)).unwrap();
     }
-    // Each message has a head of 16 B.
+    // Each message has a head of 16 B, and books of 256 B.
     let error = client.note(second, body(5, 10_000)).unwrap_err();
-    assert_eq!(error, Refused::FullInAll { waiting: 4 * 10_016, most: 50_000 });
+    assert_eq!(error, Refused::FullInAll { waiting: 4 * 10_272, most: 50_000 });
     client.close(first);
     client.note(second, body(5, 10_000)).unwrap();
     client.note(second, body(6, 10_000)).unwrap();
     let error = client.note(second, body(7, 10_000)).unwrap_err();
-    assert_eq!(error, Refused::FullInAll { waiting: 4 * 10_016, most: 50_000 });
+    assert_eq!(error, Refused::FullInAll { waiting: 4 * 10_272, most: 50_000 });
 
     // What the peer has no longer waits.
     let mut narrow = options(Security::Plain);

@@ -109,6 +109,7 @@ fn frame() -> impl Strategy<Value = Frame<'static>> {
         Close::Protocol,
         Close::Overload,
         Close::Narrow,
+        Close::Stuck,
     ]);
     prop_oneof![
         4 => data(),

@@ -1,0 +1,135 @@
+//! Peers that hold memory here and do not go on.
+//!
+//! A message that a peer has begun and never ends holds memory, and so does a reply that it never
+//! acknowledges. To keep the connection alive meanwhile costs it a datagram a second. So while memory
+//! is scarce, those who have held much of it for a while without progress go, until it is not. Their
+//! sources have half of the memory from then on, all together: who comes back to hold it again leaves
+//! the other half to others.
+
+use incast_cc::{Span, Time};
+use incast_transport::Sender;
+
+use super::arriving::LITTLE;
+use super::names::PeerId;
+use super::opening::span;
+use super::{Gone, Node};
+use crate::wire::Close;
+
+/// The time without progress after which a peer is stuck, unless silence counts sooner: as long as
+/// silence does by default, since a process that stands still for ten seconds is to go on.
+const STUCK_AFTER: Span = Span::from_secs(15);
+/// The looks at all peers in that time.
+const LOOKS: u64 = 15;
+/// The part of what is held that has to move in that time. A byte now and then is no progress: so
+/// nobody holds the same memory for more than 64 such times, a quarter of an hour.
+const PART: u64 = 64;
+/// The time for which a source counts as one that holds memory.
+const BLAMED_FOR: Span = Span::from_secs(15 * 60);
+
+/// The progress of a way of messages: from a peer, or to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    /// The bytes that had moved at the last progress, and its time; [`None`] where little is held.
+    last: Option<(u64, Time)>,
+}
+
+impl Progress {
+    /// Takes note of the bytes that are held now, and of all that have ever moved. Returns the time
+    /// for which they have not moved on.
+    fn look(&mut self, now: Time, held: u64, moved: impl FnOnce() -> u64) -> Span {
+        if held <= LITTLE as u64 {
+            self.last = None;
+            return Span::ZERO;
+        }
+        let moved = moved();
+        match self.last {
+            Some((before, since)) if moved.saturating_sub(before) < held / PART => now.since(since),
+            _ => {
+                self.last = Some((moved, now));
+                Span::ZERO
+            }
+        }
+    }
+}
+
+impl Node {
+    /// Takes note of the progress of all peers, and ends the connections of those that are stuck, as
+    /// far as memory is scarce: more than half of a bound is taken.
+    ///
+    /// This looks at peers that have begun their connections alone: whom this node connects to is
+    /// its own choice.
+    pub(super) fn look_at_progress(&mut self, now: Time) {
+        let after = STUCK_AFTER.min(span(self.options.patience));
+        if now < self.progress_at {
+            return;
+        }
+        self.progress_at = now + after / LOOKS;
+        self.peers.pardon(now);
+        let (mut by_arriving, mut by_leaving) = (Vec::new(), Vec::new());
+        let endpoint = &self.endpoint;
+        for peer in self.peers.all_mut().filter(|peer| peer.is_callers && peer.is_open()) {
+            for lane in &mut peer.lanes {
+                if std::mem::take(&mut lane.is_refused) {
+                    lane.came = Progress::default(); // others are in its way
+                }
+                let (sends, receives) = (lane.sends, lane.receives);
+                let held = lane.inbox.bytes() as u64;
+                let stuck = lane.came.look(now, held, || endpoint.delivered_bytes(receives));
+                if stuck >= after {
+                    by_arriving.push((held, peer.id));
+                }
+                let held = lane.outbox.memory();
+                let oldest = || endpoint.sender(sends).and_then(Sender::oldest_payload);
+                let stuck = lane.left.look(now, held, || oldest().unwrap_or_default());
+                if stuck >= after {
+                    by_leaving.push((held, peer.id));
+                }
+            }
+        }
+        let memory = self.options.memory;
+        self.drop_most(by_arriving, |node| node.incoming > memory.incoming_in_all / 2);
+        self.drop_most(by_leaving, |node| node.outgoing > memory.outgoing_in_all as u64 / 2);
+    }
+
+    /// Ends the connections of stuck peers, of those that hold the most first, while memory is
+    /// scarce.
+    fn drop_most(&mut self, mut stuck: Vec<(u64, PeerId)>, is_scarce: impl Fn(&Self) -> bool) {
+        stuck.sort_unstable();
+        while is_scarce(self)
+            && let Some((_, id)) = stuck.pop()
+        {
+            self.drop_stuck(id);
+        }
+    }
+
+    /// Ends the connection of a peer that holds memory and does not go on, and tells it why.
+    pub(super) fn drop_stuck(&mut self, id: PeerId) {
+        let Some(peer) = self.peers.get(id) else { return };
+        let (address, source) = (peer.address, peer.source);
+        self.peers.blame(source, self.clock.now() + BLAMED_FOR);
+        self.say_close(id, Close::Stuck);
+        self.forget(id, Gone::Stuck(address));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_a_part_of_what_is_held() {
+        let at = |second| Time::ZERO + Span::from_secs(second);
+        let mut progress = Progress::default();
+        let mut stuck = |second, held, moved| {
+            let span = progress.look(at(second), held, || moved);
+            span.as_ns() / 1_000_000_000
+        };
+        let held = 64 * LITTLE as u64;
+        let part = held / PART;
+        assert_eq!([stuck(0, held, 0), stuck(1, held, 0), stuck(2, held, part - 1)], [0, 1, 2]);
+        // All since the last progress counts, however slowly it comes.
+        assert_eq!([stuck(3, held, part), stuck(7, held, part)], [0, 4]);
+        // What holds little is not looked at, and begins anew when it holds more.
+        assert_eq!([stuck(8, LITTLE as u64, part), stuck(9, held, part)], [0, 0]);
+    }
+}
