@@ -1,4 +1,4 @@
-"""The start of the command: Ctrl-C is heard before anything of size is imported."""
+"""The start of the command: signals are heard before anything of size is imported."""
 
 import signal
 import sys
@@ -12,14 +12,19 @@ if TYPE_CHECKING:
 
 def main() -> "NoReturn":
     """Runs the command `incast`."""
+    leaving.begin()
     with leaving.at_once():
-        # Late: only now is Ctrl-C heard.
+        # Late: only now are signals heard.
         from incast.cli import main as run  # noqa: PLC0415
     try:
         run()
     except SystemExit:
-        # The command is done: Ctrl-C now would only print a trace of the interpreter's end.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # The command is done: a signal now would only print a trace of the interpreter's end.
+        for one in leaving.ours():
+            signal.signal(one, signal.SIG_IGN)
+        # After a KeyboardInterrupt within an evaluated text `python -m` ends itself by SIGINT,
+        # whatever came of it, unless another text is evaluated.
+        eval("0")  # noqa: S307 - a constant
         raise
     except KeyboardInterrupt:
         # Ctrl-C came after the command had handled its own.

@@ -198,6 +198,13 @@ def test_algorithms_shows_every_parameter(command: Command) -> None:
         assert f"--cc timely:{preset.name}" in out
 
 
+def test_a_name_is_suggested_only_where_it_is_near(command: Command) -> None:
+    assert "did you mean timely?" in command("algorithms", "timley").error
+    for name in ("powertcp", "ndp"):
+        assert "there is timely, " in command("algorithms", name).error
+        assert "did you mean" not in command("run", "incast", "--cc", name).error
+
+
 def test_algorithms_as_json(command: Command) -> None:
     every = json.loads(command("algorithms", "--json").out)
     assert [item["name"] for item in every] == [item.name for item in incast.algorithms()]

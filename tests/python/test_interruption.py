@@ -99,6 +99,22 @@ def test_during_imports_it_is_one_line(interpreter: list[str], tmp_path: Path, n
     assert not list(tmp_path.iterdir())
 
 
+def test_within_an_evaluated_text_it_has_the_same_exit_code(
+    interpreter: list[str], tmp_path: Path
+) -> None:
+    """As where Typer evaluates annotations: Python remembers it, and `python -m` dies of it."""
+    (tmp_path / "evaluating.py").write_text(
+        "import incast.cli\n"
+        "from incast.command import main\n"
+        "def interrupted(): raise KeyboardInterrupt\n"
+        "incast.cli.app = lambda *_, **__: eval('interrupted()')\n"
+        "main()\n"
+    )
+    line = [interpreter[0], "-m", "evaluating"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "stopped\n")
+
+
 @pytest.mark.parametrize("name", ["matplotlib", "matplotlib.figure", "matplotlib.backends"])
 def test_while_figures_are_made_all_tables_are_there(
     interpreter: list[str], tmp_path: Path, name: str

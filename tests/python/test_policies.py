@@ -34,6 +34,15 @@ NODES: list[dict[str, Any]] = [
 ]
 
 
+def test_a_byte_order_mark_is_no_part_of_a_tree(star: incast.Scenario, tmp_path: Path) -> None:
+    tree = Tree(CONTROL, NODES)
+    tree.save(tmp_path / "policy.json")
+    marked = tmp_path / "marked.json"
+    marked.write_bytes(b"\xef\xbb\xbf" + (tmp_path / "policy.json").read_bytes())
+    assert Tree.load(marked).text() == tree.text()
+    assert incast.run(star, cc=f"tree:{marked}").complete
+
+
 def test_a_tree_runs_natively_as_it_does_in_steps(star: incast.Scenario, tmp_path: Path) -> None:
     tree = Tree(CONTROL, NODES)
     scheme = tree.save(tmp_path / "policy.json")

@@ -286,6 +286,12 @@ def test_every_experiment_that_ships_is_one() -> None:
         assert found.figure, f"{name}: draws nothing"
 
 
+def test_a_byte_order_mark_is_no_part_of_an_experiment(file: Path) -> None:
+    plain = load(file)
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert load(file) == plain
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -308,24 +308,6 @@ def test_a_full_disk_is_one_error_and_loses_nothing(
     assert dataset(out) == dataset(whole.directory or Path())
 
 
-def test_a_file_system_that_is_full_is_one_line(tmp_path: Path) -> None:
-    """With a limit on the size of files in place of a disk: what is written in part goes."""
-    code = f"""
-import resource, signal, sys
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))
-sys.argv = ["incast", "sweep", "incast", *{SET!r}, "--cc", "timely", "--quiet", "--out", "out"]
-from incast.command import main
-main()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert done.stderr == "error: out: cannot be written: File too large\n"
-    assert list((tmp_path / "out" / "runs").iterdir()) == []
-
-
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) -> None:
     line = [sys.executable, "-m", "incast", "sweep", "incast", "--set", "run.duration=300ms",
             "--set", "run.warmup=1ms", "--cc", "timely", "--seeds", "40", "--quiet",

@@ -121,7 +121,8 @@ def runs(
 ) -> Iterator[tuple[Plan, SchemeRun]]:
     """Makes the runs, `jobs` of them side by side, and yields each when it is done.
 
-    With the address of a Dask scheduler its workers make them.
+    With the address of a Dask scheduler its workers make them. Where `ulimit -v` sets a limit each
+    is made in another process: one that comes to it is aborted.
 
     When `stop` asks, runs that are under way end with what there is and are yielded, those that
     have not begun are left out, and the iterator ends. So it is where a run fails, before that is
@@ -133,7 +134,7 @@ def runs(
     with bars_of(len(plans), visible=progress) as shown:
         made = (
             _in_processes(plans, jobs, stop, used, shown, scheduler)
-            if jobs > 1 or scheduler is not None
+            if jobs > 1 or scheduler is not None or machine.is_limited()
             else _in_turn(plans, stop, used, shown)
         )
         for done, (plan, run) in enumerate(made, 1):

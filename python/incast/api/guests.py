@@ -217,8 +217,8 @@ def _packed(of: type[OwnControl]) -> bytes:
         cloudpickle.unregister_pickle_by_value(module)
 
 
-def _built_in() -> set[str]:
-    return {algorithm.name for algorithm in algorithms()}
+def _built_in() -> list[str]:
+    return [algorithm.name for algorithm in algorithms()]
 
 
 def _make_known(of: type[OwnControl]) -> None:
@@ -251,6 +251,11 @@ def _overridden(of: type[OwnControl]) -> Iterator[str]:
 
 def _imported(module: str, name: str) -> type[OwnControl]:
     place = f"{module}:{name}"
+    if not all(part.isprintable() and part for part in module.split(".")):
+        raise ParameterError(
+            f"{place}: {module!r} names neither an algorithm nor a module; expected such as "
+            "timely:zhu, or my_module:MyControl of a class"
+        )
     try:
         cls = getattr(importlib.import_module(module), name, None)
     except ModuleNotFoundError as error:

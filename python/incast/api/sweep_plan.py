@@ -186,18 +186,23 @@ def _of_values(
     chosen: Sequence[str],
     refused: Mapping[tuple[int, str], str],
 ) -> Iterator[list[str | None]]:
-    """The errors, or None, at all points that have a value: of each value of each axis."""
+    """The errors, or None, at all points that have a value: of each value of each key.
+
+    Those of a parameter are of the schemes that have it: to others it makes no difference.
+    """
     if not refused:
         return
     whole = [refused.get((point.number, scheme)) for point in every for scheme in chosen]
     for number, axis in enumerate(axes):
-        for place in range(len(axis.values)):
-            yield [
-                refused.get((point.number, scheme))
-                for point in every
-                if point.places[number] == place
-                for scheme in chosen
-            ]
+        for section in dict.fromkeys(map(_section, axis.keys)):
+            of = [one for one in chosen if section in (None, schemes.parts(one).plain)]
+            for place in range(len(axis.values)):
+                yield [
+                    refused.get((point.number, scheme))
+                    for point in every
+                    if point.places[number] == place
+                    for scheme in of
+                ]
     yield whole
 
 

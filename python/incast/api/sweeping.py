@@ -245,8 +245,8 @@ def execute(plan: SweepPlan, out: Path, options: Options) -> Sweep:
             outcomes[key] = outcome
             failed += outcome.error is not None
             show(len(outcomes) - failed, failed)
-    found = _found(plan, outcomes, out)
-    folder.write(found, plan.scenario, options.baseline)
+        found = _found(plan, outcomes, out)
+        folder.write(found, plan.scenario, options.baseline)
     if stop.asked:
         raise Interrupted(found)
     return found
@@ -347,7 +347,7 @@ def execute_run(
 
 def lost_run(task: tuple[str, SweepRun]) -> Outcome | None:
     """The outcome of a run that the system killed several workers of."""
-    return Outcome({}, pool.killed(task[1].name, "take fewer --jobs"))
+    return Outcome({}, pool.killed(task[1].name))
 
 
 _last: tuple[SweepRun, Scenario] | None = None

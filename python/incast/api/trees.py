@@ -44,7 +44,7 @@ def _made_known(name: str, text: str) -> Algorithm:
 def _read(name: str) -> str:
     path = Path(name.removeprefix(_PREFIX))
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ParameterError(
             f"{name}: there is no file {path}; expected one that incast.learning.Tree has saved"

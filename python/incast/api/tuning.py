@@ -181,8 +181,8 @@ def execute(plan: TuningPlan, out: Path, options: Options) -> Tuning:
                     tasks += study.next()
                     show(study.done - study.failed, study.failed)
             tasks = study.next()
-    found = study.result(out)
-    folder.write(found)
+        found = study.result(out)
+        folder.write(found)
     if stop.asked:
         raise Interrupted(found)
     return _validated(plan, found, folder, options) if plan.validate else found

@@ -59,6 +59,9 @@ def searched(
         if name in set_already:
             raise ParameterError(f"--over {name}: is set in {scheme}; leave one of the two out")
         chosen[name] = _named(scenario, scheme, known[name], span, values[name])
+    for one in chosen.values():
+        if one.low < one.high and (why := _refusal(scenario, scheme, one, chosen.values())):
+            raise ParameterError(f"--over {one.name}={'..'.join(one.ends)}: {why}")
     return tuple(chosen.values())
 
 
@@ -110,6 +113,34 @@ def _is_taken(scenario: Scenario, scheme: str, one: Searched) -> bool:
                 scenario.check(with_settings(scheme, {one.name: text}))
                 return True
     return False
+
+
+def _refusal(
+    scenario: Scenario, scheme: str, one: Searched, every: Iterable[Searched]
+) -> str | None:
+    """The reason why nothing of a range is taken, wherever in theirs the others are."""
+    first = None
+    others = [other for other in every if other is not one and other.low < other.high]
+    for place in _PLACES:
+        for elsewhere in (None, *_PLACES):
+            settings = {one.name: one.text(_at(one, place))}
+            if elsewhere is not None:
+                settings |= {other.name: other.text(_at(other, elsewhere)) for other in others}
+            try:
+                scenario.check(with_settings(scheme, settings))
+            except IncastError as error:
+                first = first or str(error)
+            else:
+                return None
+    return first
+
+
+# Ends and middle of a range.
+_PLACES = (0.0, 0.5, 1.0)
+
+
+def _at(one: Searched, place: float) -> float:
+    return one.low + place * (one.high - one.low)
 
 
 def _is_number(text: str) -> bool:
@@ -185,8 +216,10 @@ def _named(
     own = numbers([value])
     if own is not None and own.unit != found.unit and own.values[0] != 0:
         raise ParameterError(f"{place}: expected a {parameter.unit}, such as {value}")
-    if first < least or last > most:
-        raise ParameterError(f"{place}: expected a range within {of_least} to {of_most}")
+    if first < least or last > most or not math.isfinite(last):
+        raise ParameterError(
+            f"{place}: expected a range within {of_least or 0} to {of_most or 'a finite number'}"
+        )
     whole = parameter.unit == "count" or found.unit == "bytes"
     if whole and not (first.is_integer() and last.is_integer()):
         raise ParameterError(f"{place}: expected whole numbers")

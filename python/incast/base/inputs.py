@@ -21,7 +21,8 @@ def text(file: Path, most: int = FOREIGN_BYTES) -> str:
         ScenarioError: It cannot be read, is none, has no end, or is too long.
     """
     try:
-        return read(file, most).decode("utf-8")
+        # Editors of Windows begin a text with a byte-order mark.
+        return read(file, most).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ScenarioError(f"cannot read {file}: not a text in UTF-8") from None
 

@@ -14,6 +14,11 @@ _MEMINFO = Path("/proc/meminfo")
 _STATUS = Path("/proc/self/status")
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUP = Path("/proc/self/cgroup")
+# The address space that libraries take by the end of a command, figures drawn: 0.95 GB were the
+# least with which that went well, with one thread in each library.
+_LIBRARIES_BYTES = 1_100_000_000
+# Libraries that have a thread for each core reserve address space for each.
+_THREADS = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
 
 
 class Meter:
@@ -75,6 +80,29 @@ def available_bytes() -> int | None:
     return min((one for one in found if one is not None), default=None)
 
 
+def is_limited() -> bool:
+    """Whether `ulimit -v` sets a limit to this process."""
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+def prepare() -> str | None:
+    """Prepares for the import of large libraries; the reason if a limit leaves no room for them.
+
+    They would abort, print traces, or fail in the middle of what they write.
+    """
+    if not is_limited():
+        return None
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft >= _LIBRARIES_BYTES:
+        return None
+    return (
+        f"`ulimit -v` leaves this process {soft / 1e9:.3g} GB of address space, and the libraries "
+        f"alone need {_LIBRARIES_BYTES / 1e9:.3g} GB; raise the limit"
+    )
+
+
 def _machine() -> int | None:
     """The memory that the kernel can give without swapping, by its own estimate."""
     with contextlib.suppress(OSError, ValueError, IndexError):
@@ -125,11 +153,11 @@ def _cache(group: Path) -> int:
 
 
 def _limit() -> int | None:
-    """The memory that `ulimit -v` leaves."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if soft == resource.RLIM_INFINITY:
+    """The memory that `ulimit -v` leaves beside the libraries."""
+    if not is_limited():
         return None
+    used = _LIBRARIES_BYTES
     with contextlib.suppress(OSError, ValueError, IndexError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        return max(0, soft - pages * os.sysconf("SC_PAGE_SIZE"))
-    return soft
+        used = max(used, pages * os.sysconf("SC_PAGE_SIZE"))
+    return max(0, resource.getrlimit(resource.RLIMIT_AS)[0] - used)

@@ -1,12 +1,12 @@
 """The manual: the pages of the documentation, which come with the package."""
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from incast._core import IncastError
+from incast.base import words
 
 # In a checkout a link to the folder `docs`, in an installed package the pages themselves.
 _PAGES = Path(__file__).parents[1] / "docs"
@@ -64,7 +64,7 @@ def page(topic: str) -> Page:
     found = [wanted] if wanted in known else short.get(wanted, [])
     if len(found) == 1:
         return known[found[0]]
-    near = found or difflib.get_close_matches(wanted, [*known, *short], n=3)
+    near = found or words.near(wanted, [*known, *short])
     names = dict.fromkeys(one for name in near for one in short.get(name, [name]))
     hint = f"did you mean {' or '.join(names)}?" if names else "`incast docs` lists the topics"
     raise TopicError(f"{topic}: no such topic; {hint}")

@@ -1,7 +1,7 @@
 """Work side by side in processes: the pool of runs and of experiments.
 
-Ctrl-C is for the process that waits. It tells the workers to stop, or ends them. A worker that dies
-is replaced, and the task that it had is done again.
+Ctrl-C and SIGTERM are for the process that waits. It tells the workers to stop, or ends them. A
+worker that dies is replaced, and the task that it had is done again.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from typing import Any, Generic, TypeVar
 from typing_extensions import Self
 
 from incast._core import AlgorithmError, IncastError
-from incast.base import parcels
+from incast.base import machine, parcels
 from incast.base.stopping import Stop
 
 Task = TypeVar("Task")
@@ -37,6 +37,8 @@ TRIES = 3
 _CONTEXT = get_context("spawn")
 # The signal by which workers are told to stop.
 _STOP = signal.SIGUSR1
+# What a terminal or a service manager sends to all processes of a command.
+_SENT_TO_ALL = (signal.SIGINT, signal.SIGTERM)
 # A worker whose last task took less has the next one waiting when it is done.
 _QUICK_S = 0.2
 # The time that a worker has to end by itself.
@@ -52,12 +54,13 @@ class Worker:
         self._reports: SimpleQueue[Any] | None = None
 
     def begin(self, reports: "SimpleQueue[Any] | None") -> None:
-        """Prepares the process, which was started with both signals held back."""
+        """Prepares the process, which was started with all these signals held back."""
         self._reports = reports
         threading.Thread(target=_end_with_parent, daemon=True).start()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for one in _SENT_TO_ALL:
+            signal.signal(one, signal.SIG_IGN)
         signal.signal(_STOP, self._hear)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, _STOP})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {*_SENT_TO_ALL, _STOP})
 
     @contextlib.contextmanager
     def stoppable(self) -> Iterator[None]:
@@ -169,12 +172,14 @@ class RemoteError(Exception):
     """The trace of an exception in a worker, or in an algorithm of the user's own there."""
 
 
-def killed(name: str, remedy: str = "try --jobs 1") -> str:
+def killed(name: str, remedy: str | None = None) -> str:
     """The sentence on a task that the system killed the workers of."""
+    if remedy is None:
+        remedy = "raise the limit (ulimit -v)" if machine.is_limited() else "try --jobs 1"
     return f"{name} was killed by the system {TRIES} times, often for want of memory: {remedy}"
 
 
-def opened(answer: Answer | None, name: str, remedy: str = "try --jobs 1") -> Any:  # noqa: ANN401
+def opened(answer: Answer | None, name: str, remedy: str | None = None) -> Any:  # noqa: ANN401
     """The outcome of a task; raises its exception.
 
     Raises:
@@ -230,7 +235,7 @@ class _Pool(Generic[Task, Done]):
         """Waits for the workers, or ends them where something was raised."""
         for one in self._workers:
             if kind is not None:
-                one.process.terminate()
+                one.process.kill()
             one.pipe.close()  # which ends a worker that waits
         for one in self._workers:
             one.process.join(_PATIENCE_S)
@@ -387,13 +392,13 @@ def _listening(hear: Callable[[Any], None] | None) -> Iterator["SimpleQueue[Any]
 
 @contextlib.contextmanager
 def _starting() -> Iterator[None]:
-    """Processes that are started meanwhile have Ctrl-C and being told to stop held back.
+    """Processes that are started meanwhile have signals and being told to stop held back.
 
     They do not import the program of the user again either, of which they need nothing: it would
     run once more where it does not ask for its `__name__`.
     """
     resource_tracker.ensure_running()  # or the first worker does that, and lets Ctrl-C through
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, _STOP})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_SENT_TO_ALL, _STOP})
     program = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:

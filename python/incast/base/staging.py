@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from incast.base import leaving
+
 # The age of leftovers that go even where locks do not work or a process has their number.
 _OLD_S = 24 * 3600.0
 _LEFT = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)\.(?P<kind>tmp|old)")
@@ -29,9 +31,11 @@ def directory(target: Path) -> Iterator[Path]:
         OSError: It cannot be made.
     """
     real = target.resolve()  # a symbolic link stays, and its directory is replaced
-    made = _make_parents(real.parent)
     staging = real.with_name(_name(real))
+    made = []
     try:
+        with leaving.not_now():
+            made = _make_parents(real.parent)
         clean(real.parent, real.name)
         staging.mkdir()
         with _locked(staging):
@@ -40,7 +44,8 @@ def directory(target: Path) -> Iterator[Path]:
         _remove_empty(made)
         raise
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        with leaving.not_now():
+            shutil.rmtree(staging, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -57,7 +62,7 @@ def file(target: Path) -> Iterator[Path]:
             yield staging
             staging.replace(target)
     finally:
-        with contextlib.suppress(OSError):
+        with leaving.not_now(), contextlib.suppress(OSError):
             staging.unlink(missing_ok=True)
 
 
@@ -67,14 +72,15 @@ def check(folder: Path) -> None:
     Raises:
         OSError: They cannot; nothing is left behind.
     """
-    made = _make_parents(folder)
-    probe = folder / _name(folder)
-    try:
-        probe.touch()
-        probe.unlink()
-    except OSError:
-        _remove_empty(made)
-        raise
+    with leaving.not_now():
+        made = _make_parents(folder)
+        probe = folder / _name(folder)
+        try:
+            probe.touch()
+            probe.unlink()
+        except OSError:
+            _remove_empty(made)
+            raise
 
 
 def clean(folder: Path, name: str | None = None) -> None:

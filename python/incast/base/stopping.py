@@ -1,19 +1,20 @@
-"""Ctrl-C while work goes on side by side."""
+"""Ctrl-C and SIGTERM while work goes on side by side."""
 
 import contextlib
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
 from typing_extensions import Self
 
+from incast.base import leaving
+
 
 class Stop:
     """Ctrl-C as a flag: while the block runs it interrupts nothing but what asks for it.
 
-    The second Ctrl-C raises KeyboardInterrupt at once. Outside the main thread, or where somebody
-    else handles Ctrl-C, nothing changes.
+    The second Ctrl-C raises KeyboardInterrupt at once. A command hears SIGTERM in the same way.
+    Outside the main thread, or where somebody else handles a signal, nothing changes.
     """
 
     def __init__(self) -> None:
@@ -24,18 +25,15 @@ class Stop:
 
     def __enter__(self) -> Self:
         """Handles Ctrl-C from here on."""
-        self._ours = (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        )
-        if self._ours:
-            signal.signal(signal.SIGINT, self._hear)
+        self._ours = leaving.ours()
+        for one in self._ours:
+            signal.signal(one, self._hear)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Leaves Ctrl-C to Python again."""
-        if self._ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        for one in self._ours:
+            signal.signal(one, leaving.USUAL[one])
 
     def ask(self) -> None:
         """Asks for the end of everything, as Ctrl-C does."""
@@ -65,7 +63,8 @@ class Stop:
         finally:
             self._workers = lambda: None
 
-    def _hear(self, _signal: int, _frame: FrameType | None) -> None:
+    def _hear(self, number: int, _frame: FrameType | None) -> None:
+        leaving.heard(number)
         again = self.asked
         self.ask()
         if again or self._raises:

@@ -11,6 +11,7 @@ import typer.core
 
 from incast import _core
 from incast._core import AlgorithmError, IncastError
+from incast.base import leaving
 from incast.cli import (
     algorithms,
     completing,
@@ -29,7 +30,7 @@ from incast.cli import (
     tuning,
     udp,
 )
-from incast.cli.exits import INTERRUPTED, USAGE
+from incast.cli.exits import USAGE
 
 
 class _Commands(typer.core.TyperGroup):
@@ -40,7 +41,7 @@ class _Commands(typer.core.TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             print("stopped", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(leaving.code()) from None
 
 
 app = typer.Typer(
@@ -92,6 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.path.append("")
     try:
         code = app(arguments, standalone_mode=False, complete_var=completing.VARIABLE) or 0
+        if leaving.untold(code):
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except (IncastError, typer.TyperException) as error:
         code = _fail(error)
@@ -104,7 +107,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = _reader_went_away()
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
-        code = INTERRUPTED
+        code = leaving.code()
+    except MemoryError:
+        print(
+            "error: the memory that this process may have does not suffice; raise its limit "
+            "(ulimit -v), or take less",
+            file=sys.stderr,
+        )
+        code = USAGE
     sys.exit(code)
 
 

@@ -1,4 +1,4 @@
-"""The exit codes of the command."""
+"""The exit codes of the command; one that a signal ended is in `incast.base.leaving`."""
 
 FAILED = 1
 """Some runs of a sweep failed."""
@@ -6,7 +6,3 @@ UNEQUAL = 1
 """A comparison found a difference."""
 USAGE = 2
 """Bad input."""
-INTERRUPTED = 130
-"""Ctrl-C: 128 + SIGINT."""
-TERMINATED = 143
-"""SIGTERM: 128 + 15."""

@@ -13,8 +13,8 @@ import typer
 
 from incast._core import IncastError, Run, Scenario
 from incast.api import scenarios
+from incast.base import leaving
 from incast.cli import completing, late, options, program
-from incast.cli.exits import INTERRUPTED
 
 if TYPE_CHECKING:
     from incast.api.result import Result
@@ -76,7 +76,7 @@ def lab(
             late.writing.console().print(f"\nWrote {out}/")
             late.writing.say_no_figures(late.writing.console())
     if session.stopped:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(leaving.code())
 
 
 @functools.wraps(lab)

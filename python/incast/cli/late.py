@@ -7,7 +7,8 @@ the process: a command names what it needs before it begins what it would have t
 
 import importlib
 
-from incast.base import extras, leaving
+from incast._core import IncastError
+from incast.base import extras, leaving, machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,5 +135,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in _EXTRAS:
         extras.need(_EXTRAS[name])
+    if why := machine.prepare():
+        raise IncastError(why)
     with leaving.at_once():
         return importlib.import_module(f"incast.{_HOMES[name]}")

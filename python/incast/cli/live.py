@@ -1,14 +1,21 @@
 """The display of `incast udp` while it runs: a table of peers, a progress bar."""
 
+import queue
+import re
 import sys
+import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 
 class Shown:
     """The table of a server's peers on a terminal; elsewhere a line when their number changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: Callable[[str], None]) -> None:
+        """Shows the table, or gives its lines to `lines`."""
+        self._lines = lines
         self._live: Any = None
         self._count = 0
         self._at = 0.0
@@ -42,30 +49,84 @@ class Shown:
 
             self._live.update(measured.peers(peers))
         elif len(peers) != self._count:
-            print(f"{len(peers)} peers" if len(peers) != 1 else "1 peer", flush=True)
+            self._lines(f"{len(peers)} peers" if len(peers) != 1 else "1 peer")
         self._count = len(peers)
 
 
-def line(text: str) -> None:
-    """Prints a line of a server on stdout."""
-    print(text, flush=True)
+class Lines:
+    """The lines of a server on stdout or stderr, printed by a thread of their own.
+
+    Whoever reads them may be slow, or gone, and a disk may be full: that is no server's end. Lines
+    beyond some in a second are left out and counted, so that no peer fills a log.
+    """
+
+    BURST, PER_S = 200, 20
+    _WAITING, _LEAVE_S = 1_000, 1.0
+
+    def __init__(self, stream: str) -> None:
+        """Prints to `sys.stdout` or `sys.stderr`, as it is at that time."""
+        self._stream = stream
+        self._lines: queue.Queue[str | None] = queue.Queue(self._WAITING)
+        self._left_out = 0
+        self._thread = threading.Thread(target=self._run, name=f"incast-{stream}", daemon=True)
+
+    def __enter__(self) -> "Lines":  # noqa: PYI034 - Python 3.10 has no Self
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(queue.Full):
+            self._lines.put_nowait(None)
+            self._thread.join(self._LEAVE_S)
+
+    def __call__(self, text: str) -> None:
+        """Prints a line soon."""
+        try:
+            self._lines.put_nowait(text)
+        except queue.Full:
+            self._left_out += 1
+
+    def _run(self) -> None:
+        allowed, at = float(self.BURST), time.monotonic()
+        while (text := self._lines.get()) is not None:
+            now = time.monotonic()
+            allowed = min(allowed + (now - at) * self.PER_S, self.BURST)
+            at = now
+            if allowed < 1:
+                self._left_out += 1
+                continue
+            allowed -= 1
+            if self._left_out:
+                self._print(f"{self._left_out} lines were left out")
+                self._left_out = 0
+            self._print(text)
+
+    def _print(self, text: str) -> None:
+        stream = getattr(sys, self._stream)
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        shown = text.encode(encoding, "backslashreplace").decode(encoding)
+        # A closed pipe, a full disk, a stream that is closed.
+        with suppress(OSError, ValueError):
+            print(shown, file=stream, flush=True)
 
 
 class Refusals:
-    """The hosts that a server refuses, and its own faults, each with its reason once, on stderr."""
+    """The hosts that a server refuses, and its own faults, each with its reason once."""
 
     MOST = 1000
-    """So many are remembered: beyond, all are told again."""
+    """So many are remembered: beyond, the oldest may be told again."""
 
-    def __init__(self) -> None:
-        self._told: set[tuple[str, str]] = set()
+    def __init__(self, lines: Callable[[str], None]) -> None:
+        """Tells them to `lines`."""
+        self._lines = lines
+        self._told: dict[tuple[str, str], None] = {}
 
     def show(self, host: Any) -> None:  # noqa: ANN401
-        """Tells of hosts that were refused since the last call."""
+        """Tells of hosts that were refused or dropped since the last call."""
         for address, reason in host.rejected():
-            # A host that tries again has another port each time.
-            one = (address.rpartition(":")[0], reason.replace(address, ""))
-            self._once(one, f"refused: {reason}")
+            # A host that tries again has another port each time, and may have any version.
+            kind = re.sub(r"\d+", "", reason.replace(address, ""))
+            self._once((address.rpartition(":")[0], kind), f"refused: {reason}")
 
     def say(self, fault: str) -> None:
         """Tells of a fault of the server."""
@@ -74,9 +135,9 @@ class Refusals:
     def _once(self, one: tuple[str, str], text: str) -> None:
         if one not in self._told:
             if len(self._told) >= self.MOST:
-                self._told.clear()
-            self._told.add(one)
-            print(text, file=sys.stderr, flush=True)
+                del self._told[next(iter(self._told))]
+            self._told[one] = None
+            self._lines(text)
 
 
 class Bar:

@@ -13,9 +13,8 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from incast.base import extras
+from incast.base import extras, leaving
 from incast.cli import program
-from incast.cli.exits import INTERRUPTED
 from incast.results import observations, store
 from incast.terminal import writing
 
@@ -66,7 +65,7 @@ def observe(
         with store.filling(out, observations.KIND) as directory:
             record = directory / "record"
             code = program.run([*command, "--record", str(record)], read)
-            if code not in (0, INTERRUPTED):
+            if code not in (0, leaving.code()):
                 raise typer.Exit(code)
             observations.fill(directory, observed, record)
         try:
@@ -77,7 +76,7 @@ def observe(
                 figures.write(out, observed)
         except KeyboardInterrupt:
             print(f"stopped: the table is kept in {out}/, without figures", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(leaving.code()) from None
         if not as_json:
             writing.say(writing.console(), f"Wrote {out}/")
             writing.say_no_figures(writing.console())

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from incast._core import IncastError
-from incast.cli.exits import INTERRUPTED
+from incast.base import leaving
 
 KERNEL = "incast-kernel"
 _PATIENCE_S = 2.0
@@ -40,9 +41,11 @@ def run(command: Sequence[str], read: Callable[[IO[str]], None] | None = None) -
                 read(process.stdout)
             return process.wait()
         except KeyboardInterrupt:  # the program has got Ctrl-C too, and ends by itself
+            if leaving.code() != signal.SIGINT + 128:
+                process.send_signal(signal.SIGINT)  # SIGTERM came to this process alone
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.communicate(timeout=_PATIENCE_S)
-            return INTERRUPTED
+            return leaving.code()
         finally:
             if process.poll() is None:
                 process.kill()

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from incast.base import leaving
 from incast.cli import completing, late, options
-from incast.cli.exits import INTERRUPTED
 from incast.reproduce import spec
 
 
@@ -100,7 +100,7 @@ def reproduce(
             f"kept in {target}{os.sep}, and the same command goes on from there",
             err=True,
         )
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(leaving.code()) from None
     if as_json:
         print(json.dumps([of.to_dict() for of in done], allow_nan=False))
     elif not quiet:

@@ -14,10 +14,10 @@ import typer
 from incast._core import IncastError, Scenario
 from incast.api import costs, scenarios
 from incast.api.interruption import Interrupted
+from incast.base import leaving
 from incast.base.machine import Meter
 from incast.base.stopping import Stop
 from incast.cli import completing, late, options
-from incast.cli.exits import INTERRUPTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # they import Polars
@@ -114,7 +114,7 @@ def run(
     elif done and not quiet:
         _print_table(done, baseline, used, one=len(places) == 1)
     if stop.asked:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(leaving.code())
 
 
 def _say_stopped(done: "list[Written]") -> None:
@@ -201,7 +201,7 @@ def saturate(
     elif not quiet:
         late.report.print_saturation(late.writing.console(), found, out)
     if not found.complete:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(leaving.code())
 
 
 @contextlib.contextmanager

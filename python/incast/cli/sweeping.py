@@ -11,9 +11,9 @@ import typer
 from incast._core import ParameterError
 from incast.api import scenarios
 from incast.api.interruption import Interrupted
-from incast.base import extras
+from incast.base import extras, leaving
 from incast.cli import completing, late, options
-from incast.cli.exits import FAILED, INTERRUPTED
+from incast.cli.exits import FAILED
 from incast.results.axes import axes_of
 
 TYPE_CHECKING = False
@@ -127,7 +127,7 @@ def sweep(
         late.sweeps.print_sweep(console, found, metrics, baseline)
         late.sweeps.print_sweep_written(console, found, drawn)
     if stopped:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(leaving.code())
     if found.failed:
         raise typer.Exit(FAILED)
 

@@ -9,9 +9,9 @@ import typer
 
 from incast.api import scenarios
 from incast.api.interruption import Interrupted
-from incast.base import extras
+from incast.base import extras, leaving
 from incast.cli import completing, late, options
-from incast.cli.exits import FAILED, INTERRUPTED
+from incast.cli.exits import FAILED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # it imports Polars
@@ -165,7 +165,7 @@ def tune(
         late.tunings.print_validation(console, found)
         late.tunings.print_tuning_written(console, found, drawn)
     if stopped:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(leaving.code())
     if found.best is None or any(one.failed for one in found.validation.values()):
         raise typer.Exit(FAILED)
 

@@ -79,7 +79,7 @@ class Tree:
             ParameterError: The file cannot be read, or has no tree.
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = Path(path).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise ParameterError(f"{path}: cannot be read: {error}") from None
         try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from incast.api import costs
 from incast.api.costs import CostError
 from incast.base import staging
+from incast.base.stopping import Stop
 from incast.reproduce import live, page, shelf
 from incast.reproduce.kept import Kept, make
 from incast.reproduce.outcome import Outcome, outcome
@@ -67,16 +68,21 @@ def reproduce(
     found: dict[str, dict[int, Done]] = {name: {} for name in planned}
     by_name = {of.name: of for of in experiments}
     outcomes: dict[str, shelf.WrittenOutcome] = {}
-    for plan, done in make(wanted, Kept(target / _RUNS), jobs=jobs, scheduler=scheduler):
-        name = owners[id(plan)]
-        found[name][id(plan)] = done
-        progress.run(name, done)
-        own = planned[name]
-        if len(found[name]) == len(own):
-            runs = [(one, found[name][id(one)]) for one in own]
-            whole = outcome(by_name[name], runs, quick=quick)
-            outcomes[name] = shelf.write(whole, target)
-            yield whole
+    with Stop() as stop:
+        for plan, done in make(
+            wanted, Kept(target / _RUNS), jobs=jobs, stop=stop, scheduler=scheduler
+        ):
+            name = owners[id(plan)]
+            found[name][id(plan)] = done
+            progress.run(name, done)
+            own = planned[name]
+            if len(found[name]) == len(own):
+                runs = [(one, found[name][id(one)]) for one in own]
+                whole = outcome(by_name[name], runs, quick=quick)
+                outcomes[name] = shelf.write(whole, target)
+                yield whole
+    if stop.asked:
+        raise KeyboardInterrupt
     try:
         there = live.page(target, planned, address)
     except OSError as error:

@@ -1,5 +1,6 @@
 """Runs side by side, each kept as soon as it is done, so that the next call goes on from there."""
 
+import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from incast._core import IncastError, Scenario
-from incast.base import executor, inputs, staging
+from incast.base import executor, inputs, pool, staging
+from incast.base.stopping import Stop
 from incast.reproduce.runs import Done, PlannedRun, execute
 from incast.results.store import unwritable
 
@@ -55,23 +57,38 @@ class Kept:
         return self.folder / f"{key}.json"
 
 
-def _execute(task: tuple[PlannedRun, Scenario | None]) -> Done:
-    return execute(*task)
+def _execute(task: tuple[PlannedRun, Scenario | None]) -> Done | None:
+    """Makes a run in a worker; None if that was told to stop."""
+    try:
+        with pool.worker.stoppable():
+            return execute(*task)
+    except KeyboardInterrupt:
+        return None
+
+
+def _in_turn(
+    tasks: Sequence[tuple[PlannedRun, Scenario | None]], stop: Stop
+) -> Iterator[tuple[tuple[PlannedRun, Scenario | None], Done]]:
+    with contextlib.suppress(KeyboardInterrupt):
+        for task in tasks:
+            with stop.raising():
+                done = execute(*task)
+            yield task, done
 
 
 def make(
-    wanted: Sequence[PlannedRun], kept: Kept, *, jobs: int, scheduler: str | None = None
+    wanted: Sequence[PlannedRun], kept: Kept, *, jobs: int, stop: Stop, scheduler: str | None = None
 ) -> Iterator[tuple[PlannedRun, Done]]:
     """Makes those that are not kept yet, `jobs` at a time, and yields each plan when it is done.
 
-    With the address of a Dask scheduler its workers make them.
+    With the address of a Dask scheduler its workers make them. When `stop` asks, what is under way
+    is given up, what has ended is kept and yielded, and the iterator ends.
 
     Plans of the same key, of two experiments say, are one run.
 
     Raises:
         OutputError: One cannot be kept.
         SpecError: A measure asks for what its run does not have.
-        KeyboardInterrupt: Ctrl-C; what was done is kept.
     """
     missing: dict[str, list[PlannedRun]] = {}
     for plan in wanted:
@@ -85,11 +102,18 @@ def make(
     side_by_side = (jobs > 1 and len(alone) > 1) or scheduler is not None
     for (plan, _), done in (
         executor.executed(
-            _execute, tasks, jobs, label=lambda task: task[0].label, scheduler=scheduler
+            _execute,
+            tasks,
+            jobs,
+            label=lambda task: task[0].label,
+            scheduler=scheduler,
+            stop=stop,
         )
         if side_by_side
-        else ((task, _execute(task)) for task in tasks)
+        else _in_turn(tasks, stop)
     ):
+        if done is None:
+            continue
         kept.put(plan, done)
         for one in missing[plan.key]:
             yield one, done

@@ -235,7 +235,7 @@ def _decoded(path: Path) -> Experiment:
     except ScenarioError as error:
         raise SpecError(str(error)) from None
     try:
-        text = whole.decode("utf-8")
+        text = whole.decode("utf-8-sig")
         return msgspec.toml.decode(text, type=Experiment)
     except UnicodeDecodeError as error:
         place = _place(path, whole[: error.start].decode("utf-8"))
