@@ -42,7 +42,12 @@ struct record {
 	/* The directory of the cgroup. */
 	char cgroup[256];
 	/* The settings as given, preset and key=value, a line each: `set` starts from them. */
-	char settings[2048];
+	char settings[2040];
+	/*
+	 * The id of the cgroup. At the end, where versions without it have zeros behind their settings:
+	 * 0 for none, or for one that is not known.
+	 */
+	__u64 cgroup_id;
 };
 
 _Static_assert(sizeof(struct record) == 2368, "shared.rs has the same struct");

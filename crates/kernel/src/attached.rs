@@ -9,6 +9,7 @@ use libbpf_rs::query::{MapInfoIter, ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{MapCore as _, MapFlags, MapHandle, MapType};
 
 use crate::algorithm::{Algorithm, Settings};
+pub use crate::cgroup::CgroupState;
 pub use crate::shared::Counters;
 use crate::shared::{FIRST, Record, Shared, put, text};
 use crate::{Error, Result, cgroup, system};
@@ -48,6 +49,7 @@ pub struct Attached {
     pub(crate) events: MapHandle,
     ops_map_id: u32,
     cgroup_program_id: u32,
+    cgroup_id: u64,
 }
 
 /// Attaches an algorithm, and returns its name for sockets. After an error nothing is left of it.
@@ -73,6 +75,9 @@ pub fn attach(settings: &Settings, place: &Sockets) -> Result<String> {
     }
     put_known(&mut record.algorithm, algorithm.name());
     put_known(&mut record.name, &name);
+    if let Some(group) = &group {
+        record.cgroup_id = cgroup::id(group).map_err(Error::CgroupRefused)?;
+    }
     if let Some(path) = &place.cgroup
         && !put(&mut record.cgroup, &path.to_string_lossy())
     {
@@ -175,7 +180,16 @@ impl Attached {
             events,
             ops_map_id: said.ops_map_id,
             cgroup_program_id: said.cgroup_program_id,
+            cgroup_id: said.cgroup_id,
         }))
+    }
+
+    /// The state of the cgroup now; `None` without one, or where an earlier version attached the
+    /// algorithm, which remembered no id.
+    #[must_use]
+    pub fn cgroup_state(&self) -> Option<CgroupState> {
+        let path = self.cgroup.as_deref().filter(|_| self.cgroup_id != 0)?;
+        Some(CgroupState::of(path, self.cgroup_id))
     }
 
     /// Changes parameters while connections run.

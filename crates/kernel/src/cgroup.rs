@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use libbpf_rs::skel::{OpenSkel as _, SkelBuilder as _};
@@ -27,6 +28,44 @@ pub(crate) fn open(path: &Path) -> Result<File> {
         return Err(why("is a cgroup of version 1"));
     }
     File::open(path).map_err(|error| why(&error.to_string()))
+}
+
+/// The state of the cgroup that an algorithm was attached to, which takes its program with it when
+/// it ends: a service that is started again has another cgroup at the same path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CgroupState {
+    /// The cgroup is there.
+    There,
+    /// Nothing is at its path any more.
+    Gone,
+    /// Another cgroup is at its path, whose connections do not use the algorithm.
+    MadeAnew,
+}
+
+impl CgroupState {
+    /// The state of the cgroup with this id that was at a path.
+    pub(crate) fn of(path: &Path, id: u64) -> Self {
+        match path.metadata() {
+            Err(_) => Self::Gone,
+            Ok(now) if now.ino() == id => Self::There,
+            Ok(_) => Self::MadeAnew,
+        }
+    }
+
+    /// The state as a word of JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::There => "there",
+            Self::Gone => "gone",
+            Self::MadeAnew => "made anew",
+        }
+    }
+}
+
+/// The id of a cgroup: the kernel has it as the number of its directory's inode.
+pub(crate) fn id(group: &File) -> io::Result<u64> {
+    group.metadata().map(|found| found.ino())
 }
 
 /// Attaches the program to a cgroup and returns its id. A link would end with this process, so it

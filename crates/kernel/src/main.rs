@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use incast_kernel::algorithm::{Algorithm, Parameter, Settings};
-use incast_kernel::attached::{self, Attached, Sockets};
+use incast_kernel::attached::{self, Attached, CgroupState, Sockets};
 use incast_kernel::lab::{load, mark, probe};
 use incast_kernel::observe::{Output, observe};
 use incast_kernel::{Error, object, system};
@@ -361,7 +361,14 @@ fn list(found: &[Attached], as_json: bool) -> Result<()> {
             used.push("the default".to_owned());
         }
         if let Some(group) = &one.cgroup {
-            used.push(group.display().to_string());
+            let state = match one.cgroup_state() {
+                Some(CgroupState::Gone) => " (gone)",
+                Some(CgroupState::MadeAnew) => {
+                    " (made anew since, so its connections do not: detach, and attach again)"
+                }
+                Some(CgroupState::There) | None => "",
+            };
+            used.push(format!("{}{state}", group.display()));
         }
         println!(
             "{:<16} {:<9} {:>9} {:>9}  {}",
@@ -384,6 +391,7 @@ fn described(one: &Attached, default: &str) -> Result<serde_json::Value> {
         "default": one.name == default,
         "previous_default": one.previous_default,
         "cgroup": one.cgroup,
+        "cgroup_state": one.cgroup_state().map(CgroupState::word),
         "parameters": values(&one.settings),
         "opened": counts.opened,
         "closed": counts.closed,

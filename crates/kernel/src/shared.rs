@@ -69,7 +69,8 @@ pub(crate) struct Record {
     pub(crate) ops_map_id: u32,
     pub(crate) cgroup_program_id: u32,
     pub(crate) cgroup: [u8; 256],
-    pub(crate) settings: [u8; 2048],
+    pub(crate) settings: [u8; 2040],
+    pub(crate) cgroup_id: u64,
 }
 
 impl Default for Record {
@@ -82,7 +83,8 @@ impl Default for Record {
             ops_map_id: 0,
             cgroup_program_id: 0,
             cgroup: [0; 256],
-            settings: [0; 2048],
+            settings: [0; 2040],
+            cgroup_id: 0,
         }
     }
 }

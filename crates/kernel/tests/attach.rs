@@ -107,7 +107,68 @@ fn a_machine_attaches_changes_and_detaches() {
     }
     assert!(!available().contains(NAME));
 
+    cgroups();
     refusals();
+}
+
+/// Checks what is said of a cgroup that ends, and of another one in its place.
+fn cgroups() {
+    let mounts = fs::read_to_string("/proc/mounts").unwrap();
+    let Some(root) = mounts.lines().find_map(|line| {
+        let fields: Vec<_> = line.split(' ').collect();
+        (fields[2] == "cgroup2").then(|| Path::new(fields[1]).to_owned())
+    }) else {
+        eprintln!("skipped: no cgroup of version 2 is mounted");
+        return;
+    };
+    let group = root.join("incast-test");
+    let path = group.display().to_string();
+    let _ = fs::remove_dir(&group);
+    let state = || {
+        let shown: serde_json::Value =
+            serde_json::from_str(&good(&["show", NAME, "--json"])).unwrap();
+        shown["cgroup_state"].clone()
+    };
+    fs::create_dir(&group).unwrap();
+    good(&["attach", "timely", "--name", NAME, "--cgroup", &path]);
+    assert_eq!(state(), "there");
+    assert!(good(&["list"]).lines().any(|line| line.ends_with(&path)));
+    assert!(is_used_in(&group), "its connections use it");
+
+    fs::remove_dir(&group).unwrap();
+    assert_eq!(state(), "gone");
+    assert!(good(&["list"]).contains(&format!("{path} (gone)")));
+
+    fs::create_dir(&group).unwrap();
+    assert_eq!(state(), "made anew");
+    let listed = good(&["list"]);
+    let said = format!("{path} (made anew since, so its connections do not: detach");
+    assert!(listed.contains(&said), "{listed}");
+    assert!(!is_used_in(&group), "as it says");
+    good(&["set", "--name", NAME, "t_low=20us"]);
+    assert_eq!(state(), "made anew", "other settings change nothing of that");
+
+    good(&["detach", NAME]);
+    good(&["attach", "timely", "--name", NAME, "--cgroup", &path]);
+    assert_eq!(state(), "there");
+    assert!(is_used_in(&group), "its connections use it again");
+    good(&["detach", NAME]);
+    good(&["attach", "timely", "--name", NAME]);
+    assert!(state().is_null(), "without a cgroup there is none to tell of");
+    good(&["detach", NAME]);
+    fs::remove_dir(&group).unwrap();
+}
+
+/// Whether a connection of a process in the cgroup uses the algorithm.
+fn is_used_in(group: &Path) -> bool {
+    let connect = "import os, socket, sys
+open(sys.argv[1] + '/cgroup.procs', 'w').write(str(os.getpid()))
+listener = socket.create_server(('127.0.0.1', 0))
+one = socket.create_connection(listener.getsockname())
+print(one.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b'\\0').decode())";
+    let output = Command::new("python3").args(["-c", connect]).arg(group).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim() == NAME
 }
 
 fn refusals() {
