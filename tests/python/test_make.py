@@ -1,0 +1,90 @@
+"""The targets of the Makefile that no other test needs work, each in a short form."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("cargo") and shutil.which("make") and (ROOT / ".venv/bin/incast").exists()),
+    reason="make, cargo or the environment of `make setup` is missing",
+)
+
+
+def make(*arguments: str, path: str | None = None) -> "subprocess.CompletedProcess[str]":
+    # Nothing is left of the make that runs the tests.
+    return subprocess.run(
+        ["/usr/bin/env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", *arguments, "SHORT=1"],
+        check=False, cwd=ROOT, capture_output=True, text=True,
+        env={**os.environ, "PATH": path or os.environ["PATH"]},
+    )  # fmt: skip
+
+
+def with_cargo(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """`make miri` with another cargo: Miri itself takes two minutes and nightly Rust."""
+    cargo = folder / "cargo"
+    cargo.write_text(f"#!/bin/sh\n{script}\n")
+    cargo.chmod(0o755)
+    return make("miri", path=f"{folder}:{os.environ['PATH']}")
+
+
+def test_miri_says_how_it_is_added_and_runs_tests_that_are_there(tmp_path: Path) -> None:
+    lacks = with_cargo("exit 101", tmp_path)
+    assert lacks.returncode == 2
+    said = "Miri is not installed: rustup toolchain install nightly --component miri"
+    assert lacks.stderr.startswith(said)
+    done = with_cargo('echo "ran $MIRIFLAGS $*"', tmp_path)
+    assert done.returncode == 0, done.stderr
+    ran = r"^ran -Zmiri-disable-isolation \+nightly miri test .* --(lib|test it) -- (.*)$"
+    runs = re.findall(ran, done.stdout, re.MULTILINE)
+    assert [kind for kind, _ in runs] == ["lib", "test it"]
+    for (_, filters), sources in zip(runs, ("src", "tests/it"), strict=True):
+        for one in re.findall(r"(\w+)::", filters):
+            found = [*(ROOT / "crates/udp" / sources).rglob(f"{one}.rs")]
+            found += (ROOT / "crates/udp" / sources).glob(f"**/{one}/*.rs")
+            assert any("#[test]" in path.read_text() for path in found), one
+
+
+def test_search_draws_the_cells_of_a_seed_and_judges_them() -> None:
+    done = make("search", "SEED=7", "MINUTES=0.02")
+    said = re.search(r"^(\d+) cells in \d+ s: (\d+) starve without", done.stdout, re.MULTILINE)
+    assert said, done.stdout + done.stderr
+    assert int(said[1]) > 0
+    assert (done.returncode == 0) == (said[2] == "0")
+    one, again, other = (make("search", "SEED=7", f"CELL={number}").stdout for number in (2, 2, 3))
+    assert "[[traffic]]" in one
+    assert one == again != other.replace("--cell 3", "--cell 2")
+
+
+def test_bench_prints_the_speed_of_whole_runs_and_runs_the_parts() -> None:
+    done = make("bench")
+    assert done.returncode == 0, done.stderr
+    row = re.search(r"^star +dctcp +(\d+) ", done.stdout, re.MULTILINE)
+    assert row, done.stdout
+    # Ten senders at 10 Gb/s for a millisecond and more, over two links.
+    assert int(row[1]) > 3_000
+    for parts in ("algorithms", "parts", "security"):
+        assert re.search(rf"^{parts}$", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_bench_ns3_compares_both_networks() -> None:
+    done = make("bench-ns3")
+    for lacks in ("the wheel of ns-3", "a C++ compiler is missing"):
+        if done.returncode and lacks in done.stderr:
+            line = next(one for one in done.stderr.splitlines() if lacks in one)
+            pytest.skip(f"ns-3 is not run: {line}")
+    assert done.returncode == 0, done.stderr
+    for network in ("star", "leaf-spine"):
+        theirs, ours = (
+            re.search(rf"^{network} +{of} +([\d,]+) .* ([\d.]+)$", done.stdout, re.MULTILINE)
+            for of in ("ns-3", "incast")
+        )
+        assert theirs, done.stdout
+        assert ours, done.stdout
+        hops = [int(one[1].replace(",", "")) for one in (theirs, ours)]
+        assert 0.8 < hops[1] / hops[0] < 1.4, done.stdout
