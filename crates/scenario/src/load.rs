@@ -58,16 +58,23 @@ impl Scenario {
         self.left_out_series().into_iter().map(sentence).collect()
     }
 
+    /// The sentence on a load that is `load` times what its links carry: with the loads that would
+    /// fill them, each as far from its own as the others.
     fn sentence(&self, whom: &str, load: f64, what: &str, parts: &[(usize, f64)]) -> String {
-        let parts: Vec<_> = parts
+        let lower: Vec<_> = parts
             .iter()
             .filter(|(_, share)| *share > ROUNDING)
-            .map(|&(traffic, share)| format!("{} {share:.3}", self.traffic_name(traffic)))
+            .map(|&(traffic, _)| {
+                let now = self.traffic[traffic].kind.settings().load().unwrap_or_default();
+                // Down, so that the remedy is no rounding error above.
+                let fits = (now / load * 1e3 + ROUNDING).floor() / 1e3;
+                format!("{} to {fits:.3}", self.traffic_name(traffic))
+            })
             .collect();
         format!(
-            "traffic asks {whom} {load:.3} times what {what}: what is left over never drains; lower a load \
-             ({}), or expect results that grow with run.duration",
-            parts.join(", ")
+            "traffic asks {whom} {load:.3} times what {what}, headers included: what is left over never \
+             drains; lower the load of {}, or expect results that grow with run.duration",
+            lower.join(", and ")
         )
     }
 }

@@ -7,6 +7,7 @@ use incast_transport::stream::{self, EcnEcho};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::workload::Sizes;
 use incast_schema::quantity;
 
 /// The transport of all hosts.
@@ -372,6 +373,20 @@ impl Transport {
     /// The largest payload of a stream's segment.
     pub fn mss(&self) -> Bytes {
         self.stream.mss.unwrap_or_else(|| self.mtu.saturating_sub(self.header))
+    }
+
+    /// The largest payload of a packet of `kind`.
+    pub fn payload(&self, kind: TransportKind) -> Bytes {
+        match kind {
+            TransportKind::Message => self.mtu.saturating_sub(self.header),
+            TransportKind::Stream => self.mss(),
+        }
+    }
+
+    /// The bytes on the wire for a byte of payload, in messages of these sizes.
+    pub(crate) fn wire(&self, sizes: &Sizes) -> f64 {
+        let packets = sizes.packets(self.payload(self.kind));
+        1.0 + packets * self.header.get() as f64 / sizes.mean()
     }
 
     /// The fixed send buffer and receive buffer of streams; [`None`] where there is no fixed size.

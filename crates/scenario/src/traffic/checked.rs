@@ -19,7 +19,7 @@ pub(crate) const ENDLESS_DEADLINE: &str =
     "a message without end is never complete; set its size, or take the deadline out";
 pub(crate) const MAX_WEIGHT: u32 = 1_000;
 /// The largest load. Loads above 1 are allowed, for those who want to see the effect.
-const MAX_LOAD: f64 = 100.0;
+const MAX_LOAD: f64 = 10.0;
 
 pub(crate) fn check_traffic(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     if scenario.traffic.is_empty() {
@@ -155,8 +155,13 @@ impl Checked<'_> {
         if load > 0.0 && load <= MAX_LOAD {
             return Ok(());
         }
+        let per_cent = if load > MAX_LOAD && load <= MAX_LOAD * 100.0 {
+            format!("; is it per cent? {load} % is {}", load / 100.0)
+        } else {
+            String::new()
+        };
         let message = format!(
-            "{load} is out of range; expected above 0, up to {MAX_LOAD}, as a share of the links"
+            "{load} is out of range; expected above 0, up to {MAX_LOAD}, as a share of the links{per_cent}"
         );
         Err(self.at("load", message))
     }

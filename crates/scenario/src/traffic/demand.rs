@@ -1,6 +1,6 @@
 //! The load that traffic puts on links.
 
-/// The average load that a traffic puts on links, in bits of payload per second.
+/// The average load that a traffic puts on links, in bits per second, headers included.
 #[derive(Debug)]
 pub struct Demand {
     /// The number of the traffic.
@@ -9,6 +9,6 @@ pub struct Demand {
     pub sends: Vec<f64>,
     /// The rate that each host receives.
     pub receives: Vec<f64>,
-    /// The load as a share of all links to the core, where it is given as such.
+    /// The load as a share of all links to the core, headers included, where it is given as such.
     pub core: f64,
 }

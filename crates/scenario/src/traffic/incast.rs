@@ -14,6 +14,7 @@ use super::demand::Demand;
 use super::peers::{one_of, skip};
 use super::resolved::ResolvedTraffic;
 use super::{Kind, Settings};
+use crate::workload::Sizes;
 
 /// Many senders, drawn from `from`, send at once to one receiver, drawn from `to`, at random times.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -100,7 +101,8 @@ impl Kind for Incast {
     fn demand(&self, context: &Context<'_>, demand: &mut Demand) {
         let all_bps: f64 =
             context.destinations.iter().map(|&host| context.incoming_bps(host)).sum();
-        let each = self.load * all_bps / context.destinations.len() as f64;
+        let wire = context.scenario.transport.wire(&Sizes::Fixed(self.size));
+        let each = self.load * wire * all_bps / context.destinations.len() as f64;
         // The senders of a receiver are drawn from all other sources with equal probability.
         let mut everybody = 0.0;
         for &receiver in &context.destinations {

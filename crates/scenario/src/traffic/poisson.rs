@@ -143,7 +143,8 @@ impl Kind for Poisson {
 
     fn demand(&self, context: &Context<'_>, demand: &mut Demand) {
         let peers = Peers::new(context, self);
-        let (offered, all_bps) = (peers.offered_bps(self), peers.line_bps());
+        let wire = context.scenario.transport.wire(self.sizes.known());
+        let (offered, all_bps) = (peers.offered_bps(self) * wire, peers.line_bps());
         let mut spread = Spread::new(&peers);
         for source in peers.senders() {
             let bps = offered * context.line_bps(source) / all_bps;
@@ -152,7 +153,7 @@ impl Kind for Poisson {
         }
         demand.receives = spread.received();
         if self.of == LoadOf::Core {
-            demand.core += self.load;
+            demand.core += self.load * wire;
         }
         if self.operation == Operation::Read {
             std::mem::swap(&mut demand.sends, &mut demand.receives);

@@ -256,10 +256,17 @@ impl Kind for Requests {
     fn demand(&self, context: &Context<'_>, demand: &mut Demand) {
         let Some(load) = self.load else { return };
         let (reads, writes) = self.bytes_per_request();
+        let transport = &context.scenario.transport;
+        // A request that is split counts as one message: each part has at most one packet more.
+        let wire = |sizes: &FlowSizes| transport.wire(sizes.known());
+        let (of_reads, of_writes) = (wire(&self.sizes), wire(self.sizes_written()));
         let servers_of = self.servers(context);
         for &client in &context.sources {
             let bps = load * self.client_bps(context, client);
-            let (read, written) = (bps * reads / (reads + writes), bps * writes / (reads + writes));
+            let (read, written) = (
+                bps * of_reads * reads / (reads + writes),
+                bps * of_writes * writes / (reads + writes),
+            );
             let servers = servers_of(client);
             if servers.is_empty() {
                 continue;

@@ -26,12 +26,32 @@ impl Sizes {
     /// Draws a size of at least one byte.
     pub fn sample(&self, random: &mut impl Rng) -> Bytes {
         match self {
-            Self::Table(table) => whole_bytes(table.quantile(unit_interval(random.next_u64()))),
             Self::Fixed(size) => *size,
-            Self::Uniform(uniform) => uniform.at(random.next_u64()),
-            Self::Exponential(exponential) => exponential.at(random.next_u64()),
-            Self::Pareto(pareto) => pareto.at(random.next_u64()),
+            _ => self.at(random.next_u64()),
         }
+    }
+
+    /// The size that is drawn by these random bits.
+    fn at(&self, random: u64) -> Bytes {
+        match self {
+            Self::Table(table) => whole_bytes(table.quantile(unit_interval(random))),
+            Self::Fixed(size) => *size,
+            Self::Uniform(uniform) => uniform.at(random),
+            Self::Exponential(exponential) => exponential.at(random),
+            Self::Pareto(pareto) => pareto.at(random),
+        }
+    }
+
+    /// The mean number of packets with this payload each, the last one of a message shorter.
+    pub fn packets(&self, payload: Bytes) -> f64 {
+        /// Sizes that are looked at, each as likely.
+        const SIZES: u64 = 1_024;
+        let payload = payload.max(Bytes::new(1)).get();
+        // The room that the last packet leaves is at most a packet, so that few sizes tell its mean.
+        let room = |size: Bytes| size.get().div_ceil(payload) * payload - size.get();
+        let step = u64::MAX / SIZES;
+        let rooms: u64 = (0..SIZES).map(|place| room(self.at(place * step + step / 2))).sum();
+        (self.mean() + rooms as f64 / SIZES as f64) / payload as f64
     }
 
     /// The mean in bytes, before samples are rounded to whole bytes.

@@ -98,5 +98,5 @@ fn a_load_is_warned_of_that_a_slow_receiver_cannot_take_in() {
     };
     assert_eq!(warnings("6Gbps"), Vec::<String>::new());
     let slower = warnings("4Gbps");
-    assert!(slower[0].contains("asks b to receive 1.250 times what it takes in"), "{slower:?}");
+    assert!(slower[0].contains("asks b to receive 1.285 times what it takes in"), "{slower:?}");
 }
