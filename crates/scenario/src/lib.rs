@@ -65,7 +65,7 @@ pub use incast_schema::Place;
 pub use links::OwnLink;
 pub use measure::{MOST_SERIES_ROWS, Measure};
 pub use mix::{MOST_SCHEMES, Mix, NamedScheme};
-pub use plan::{LastingFlow, demand, lasting, lasting_flows, plan};
+pub use plan::{LastingFlow, all_lasting, demand, lasting, lasting_flows, plan};
 pub use receivers::Receiver;
 pub use resolved::{Resolved, ResolvedHost, ResolvedQueue};
 pub use routing::{LinkEvent, LinkState, Routing, RoutingPath};

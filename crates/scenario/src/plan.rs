@@ -63,10 +63,23 @@ pub struct LastingFlow {
     pub shared: bool,
 }
 
-/// Flows without end that send all the time.
+/// Flows without end that send all the time, of traffic that has no others.
 pub fn lasting(scenario: &Scenario, topology: &Topology) -> Vec<LastingFlow> {
+    lasting_of(scenario, topology, Traffic::is_endless)
+}
+
+/// Flows without end that send all the time, those in lists with others too.
+pub fn all_lasting(scenario: &Scenario, topology: &Topology) -> Vec<LastingFlow> {
+    lasting_of(scenario, topology, |traffic| traffic.kind.settings().has_endless())
+}
+
+fn lasting_of(
+    scenario: &Scenario,
+    topology: &Topology,
+    which: impl FnMut(&Traffic) -> bool,
+) -> Vec<LastingFlow> {
     let mut alone = scenario.clone();
-    alone.traffic.retain(Traffic::is_endless);
+    alone.traffic.retain(which);
     let flows = plan(&alone, topology, scenario.run.seed, &Watch::nobody()).flows;
     // The scenario with this traffic alone has fewer schemes.
     let (all, own) = (scenario.mixed_names(), alone.mixed_names());
@@ -81,5 +94,5 @@ pub fn lasting(scenario: &Scenario, topology: &Topology) -> Vec<LastingFlow> {
         let (scheme, shared) = (number(scheme), share < Fraction::ONE);
         LastingFlow { from, to, class, routing, scheme, shared }
     };
-    flows.iter().map(lasting).collect()
+    flows.iter().filter(|flow| flow.is_lasting()).map(lasting).collect()
 }

@@ -119,18 +119,24 @@ pub(crate) fn cut(scenario: &Scenario, scheme: Scheme) -> Cut {
     let transport = &scenario.transport;
     let (payload, segments) = match scheme.transport {
         TransportKind::Message => {
-            let (segment, payload) =
-                (transport.segment, transport.mtu.saturating_sub(transport.header));
-            let mut flow = Flow::new(segment, Rate::from_gbps(10));
-            flow.mss = payload;
-            let burst = scheme.algorithm.start(&flow).limits().burst.bytes;
-            let varies = scheme.algorithm.burst_varies() && segment > payload;
-            let of = segment_limit(segment, payload, burst);
+            let payload = transport.payload(scheme.transport);
+            let varies = scheme.algorithm.burst_varies() && transport.segment > payload;
+            let of = first_segment(scenario, scheme);
             (payload, if varies { Segments::Any } else { Segments::Of(of) })
         }
         TransportKind::Stream => (transport.mss(), Segments::None),
     };
     Cut { payload, header: transport.header, segments, request: Bytes::new(REQUEST_BYTES) }
+}
+
+/// The largest payload of the first segment of a message.
+pub(crate) fn first_segment(scenario: &Scenario, scheme: Scheme) -> Bytes {
+    let transport = &scenario.transport;
+    let payload = transport.payload(TransportKind::Message);
+    let mut flow = Flow::new(transport.segment, Rate::from_gbps(10));
+    flow.mss = payload;
+    let burst = scheme.algorithm.start(&flow).limits().burst.bytes;
+    segment_limit(transport.segment, payload, burst)
 }
 
 /// The scenario's network under its schemes, in the plain types that the engine takes.

@@ -5,21 +5,22 @@
 //! number of things, with the tables and the directory of the results (docs/guide/cost.md). The
 //! estimates are right within a factor of two.
 
+mod time;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use incast_cc::Bytes;
-
-use crate::build::Ways;
+use crate::build::{Ways, first_segment};
 use crate::routing::Routing;
 use incast_net::TraceConfig;
 use incast_plan::Watch;
 use incast_plan::flows::Leg;
 use incast_plan::topology::{Node, Topology};
 use incast_scenario::{
-    LastingFlow, Opens, RoutingKind, Scenario, Scheme, TransportKind, amounts, lasting,
+    LastingFlow, Opens, RoutingKind, Scenario, Scheme, TransportKind, all_lasting, amounts,
     lasting_flows, topology,
 };
+use time::Work;
 
 /// A link each way, with its ports, its queues and the packets on it.
 const CABLE_BYTES: f64 = 24_000.0;
@@ -40,20 +41,8 @@ const TRACE_ROW_BYTES: f64 = 250.0;
 /// The ideal of a message, with what it is worked out from.
 const IDEAL_MESSAGE_BYTES: f64 = 3_000.0;
 
-/// Packet-hops in a second of one core, in a small network and in one that does not fit the caches.
-const MESSAGE_HOPS_PER_S: f64 = 8e6;
-const STREAM_HOPS_PER_S: f64 = 9e6;
-const LARGE_HOPS_PER_S: f64 = 4.5e6;
-/// Hosts of a large network.
-const LARGE: usize = 512;
 /// The most flows without end whose paths are looked at.
 const MOST_PATHS: usize = 20_000;
-/// The work for a connection and for a message, without their packets.
-const CONNECTION_S: f64 = 8e-6;
-const MESSAGE_S: f64 = 3e-6;
-/// The work for the ideal of a message, for each host: as many more messages are under way.
-const IDEAL_MESSAGE_S: f64 = 0.3e-6;
-
 /// The memory and the time that a run will take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
@@ -102,10 +91,11 @@ pub fn cost(scenario: &Scenario, scheme: &Scheme, traces: TraceConfig) -> Cost {
     if by_paths {
         sum.endless_wire_bytes = endless_wire_bytes(scenario, &net);
     }
-    for (traffic, amount) in scenario.traffic.iter().zip(amounts(scenario, &net)) {
+    for amount in amounts(scenario, &net) {
         let connections = amount.connections as f64;
-        if !(by_paths && traffic.is_endless()) {
-            sum.bytes += amount.bytes;
+        sum.bytes += amount.bytes;
+        if !by_paths {
+            sum.bytes += amount.endless;
         }
         sum.messages += amount.messages;
         sum.connections += amount.connections;
@@ -119,7 +109,7 @@ pub fn cost(scenario: &Scenario, scheme: &Scheme, traces: TraceConfig) -> Cost {
             }
         }
     }
-    sum.cost(scenario, scheme.transport, &net, traces)
+    sum.cost(scenario, *scheme, &net, traces)
 }
 
 /// The sums over all traffic.
@@ -138,42 +128,70 @@ struct Sum {
 
 impl Sum {
     fn cost(
-        &self,
+        self,
         scenario: &Scenario,
-        kind: TransportKind,
+        scheme: Scheme,
         net: &Topology,
         traces: TraceConfig,
     ) -> Cost {
-        let (transport, hosts) = (&scenario.transport, net.hosts.len());
-        let (payload, acks, each, speed) = match kind {
+        let (acks, packet_hops) = self.sent(scenario, scheme, net);
+        let network = network(net);
+        let used = self.used * connection_bytes(scheme.transport);
+        let work = Work {
+            hosts: net.hosts.len(),
+            packet_hops,
+            acks,
+            connections: self.connections,
+            messages: self.messages,
+            network,
+            used,
+            ideal: scenario.measure.ideal,
+        };
+        let traced = if traces.packets { packet_hops } else { 0.0 };
+        Cost {
+            hosts: net.hosts.len(),
+            links: net.cables.len() * 2,
+            connections: self.connections,
+            messages: self.messages,
+            packet_hops,
+            seconds: work.seconds(&scheme),
+            parts: self.memory(scenario, net, (network, used), traced),
+        }
+    }
+
+    /// The numbers of ACKs and of packet-hops.
+    fn sent(&self, scenario: &Scenario, scheme: Scheme, net: &Topology) -> (f64, f64) {
+        let transport = &scenario.transport;
+        let payload = transport.payload(scheme.transport);
+        let packets_of_ack = match scheme.transport {
             TransportKind::Message => {
-                let payload = transport.mtu.saturating_sub(transport.header);
-                let segment = transport.segment.max(payload);
-                (payload, ratio(payload, segment), MESSAGE_CONNECTION_BYTES, MESSAGE_HOPS_PER_S)
+                first_segment(scenario, scheme).get().div_ceil(payload.get().max(1)) as f64
             }
             TransportKind::Stream => {
-                (transport.mss(), 0.5, STREAM_CONNECTION_BYTES, STREAM_HOPS_PER_S)
+                f64::from(transport.stream_config(&scheme.algorithm).delayed_ack)
             }
         };
+        let share = 1.0 / packets_of_ack.max(1.0);
         // A message has at least one packet and one ACK.
         let packets = (self.bytes / payload.get().max(1) as f64).max(self.messages);
-        let answers = (packets * acks).max(self.messages);
+        let acks = (packets * share).max(self.messages);
         let wire = (payload + transport.header).get().max(1) as f64;
-        let packet_hops = (packets + answers) * mean_hops(net, scenario.routing.kind)
-            + self.endless_wire_bytes / wire * (1.0 + acks);
-        let speed = if hosts >= LARGE { speed.min(LARGE_HOPS_PER_S) } else { speed };
-        let seconds = packet_hops / speed
-            + self.connections as f64 * CONNECTION_S
-            + self.messages * MESSAGE_S
-            + if scenario.measure.ideal {
-                self.messages * hosts as f64 * IDEAL_MESSAGE_S
-            } else {
-                0.0
-            };
-        let edges = net.edge_switches();
-        let network = hosts as f64 * HOST_BYTES
-            + net.cables.len() as f64 * CABLE_BYTES
-            + net.switches.len() as f64 * edges as f64 * ROUTE_BYTES;
+        let endless_hops = self.endless_wire_bytes / wire;
+        let links = mean_hops(net, scenario.routing.kind);
+        let all_acks = acks + endless_hops / links * share;
+        (all_acks, (packets + acks) * links + endless_hops * (1.0 + share))
+    }
+
+    /// The memory by its use, the largest part first: of the network and of the connections that
+    /// are used as given, and of rows of the trace of packets.
+    fn memory(
+        &self,
+        scenario: &Scenario,
+        net: &Topology,
+        (network, used): (f64, f64),
+        traced: f64,
+    ) -> Vec<Part> {
+        let hosts = net.hosts.len();
         let rows = series_rows(scenario, net);
         let part = |what, bytes, kept, remedy| Part { what, bytes, kept, remedy };
         let mut parts = vec![
@@ -185,7 +203,7 @@ impl Sum {
             ),
             part(
                 format!("{} connections", grouped(self.used + self.idle)),
-                self.used * each + self.idle * IDLE_CONNECTION_BYTES,
+                used + self.idle * IDLE_CONNECTION_BYTES,
                 false,
                 "take fewer hosts, or lower connections or fan_out of the traffic",
             ),
@@ -210,24 +228,30 @@ impl Sum {
                 "leave out measure.ideal, or shorten run.duration",
             ));
         }
-        if traces.packets {
+        if traced > 0.0 {
             parts.push(part(
-                format!("{} rows of the trace of packets", grouped(packet_hops)),
-                packet_hops * TRACE_ROW_BYTES,
+                format!("{} rows of the trace of packets", grouped(traced)),
+                traced * TRACE_ROW_BYTES,
                 true,
                 "name fewer nodes in measure.trace, or shorten run.duration",
             ));
         }
         parts.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
-        Cost {
-            hosts,
-            links: net.cables.len() * 2,
-            connections: self.connections,
-            messages: self.messages,
-            packet_hops,
-            seconds,
-            parts,
-        }
+        parts
+    }
+}
+
+/// The bytes of hosts, switches and links.
+fn network(net: &Topology) -> f64 {
+    net.hosts.len() as f64 * HOST_BYTES
+        + net.cables.len() as f64 * CABLE_BYTES
+        + (net.switches.len() * net.edge_switches()) as f64 * ROUTE_BYTES
+}
+
+const fn connection_bytes(kind: TransportKind) -> f64 {
+    match kind {
+        TransportKind::Message => MESSAGE_CONNECTION_BYTES,
+        TransportKind::Stream => STREAM_CONNECTION_BYTES,
     }
 }
 
@@ -243,10 +267,6 @@ fn grouped(number: f64) -> String {
         text.extend(group.iter().map(|&digit| char::from(digit)));
     }
     text
-}
-
-fn ratio(part: Bytes, whole: Bytes) -> f64 {
-    part.get() as f64 / whole.get().max(1) as f64
 }
 
 /// The rows of the time series that are not left out.
@@ -269,7 +289,7 @@ fn endless_wire_bytes(scenario: &Scenario, net: &Arc<Topology>) -> f64 {
     let ports = net.ports();
     let routing = Routing::new(scenario, net, &ports, scenario.run.seed, &Watch::nobody());
     let ways = Ways::new(scenario, net, ports, routing);
-    let flows = (0..).zip(lasting(scenario, net));
+    let flows = (0..).zip(all_lasting(scenario, net));
     let paths: Vec<_> = flows.map(|(label, flow)| ways.links(leg_of(&flow, label))).collect();
     let mut loads: HashMap<(usize, usize), u64> = HashMap::new();
     for link in paths.iter().flatten() {

@@ -55,8 +55,8 @@ def estimate(
 ) -> Cost:
     """Estimates what a scenario takes with each of the schemes, without building it.
 
-    All results are kept, those of repeats too. Memory is right within a factor of two, the time
-    within a factor of three or so.
+    All results are kept, those of repeats too. Memory and time are right within a factor of two,
+    the time by the speed of the machine that its constants were fitted on.
     """
     names = list(schemes)
     runs = len(names) * repeats

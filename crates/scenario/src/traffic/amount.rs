@@ -11,8 +11,10 @@ use crate::workload::Sizes;
 /// The approximate amount that a traffic sends until the end of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Amount {
-    /// Payload, in bytes.
+    /// Payload, in bytes, without that of `endless`.
     pub bytes: f64,
+    /// The payload of flows without end, in bytes.
+    pub endless: f64,
     /// The number of messages that are posted.
     pub messages: f64,
     /// The number of connections that are opened.
@@ -35,10 +37,19 @@ pub enum Opens {
 /// The amount that a traffic sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// The requested payload in bytes; links may carry less.
+    /// The requested payload in bytes, flows without end apart; links may carry less.
     pub(crate) bytes: f64,
+    /// The most that flows without end can send, in bytes.
+    pub(crate) endless: f64,
     /// The number of messages, where it differs from that of [`Counts`].
     pub(crate) messages: Option<f64>,
+}
+
+impl Sent {
+    /// Messages that have an end.
+    pub(crate) const fn messages(bytes: f64, messages: Option<f64>) -> Self {
+        Self { bytes, endless: 0.0, messages }
+    }
 }
 
 /// The links of a traffic's hosts.
@@ -126,6 +137,7 @@ pub fn amounts(scenario: &Scenario, net: &Topology) -> Vec<Amount> {
         let read = f64::from(u8::from(settings.operation() == Operation::Read));
         Amount {
             bytes: sent.bytes.min(links.most) * (1.0 + 0.01 * read),
+            endless: sent.endless.min(links.most) * (1.0 + 0.01 * read),
             messages: sent.messages.unwrap_or(counted.messages as f64),
             connections: counted.connections,
             opens: settings.opens(),

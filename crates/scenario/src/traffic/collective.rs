@@ -88,7 +88,7 @@ impl Kind for Collective {
     fn sent(&self, links: &Links<'_>) -> Sent {
         let members = links.hosts.0 as f64;
         let rounds = 2.0 * (members - 1.0) * f64::from(self.rounds);
-        Sent { bytes: rounds * self.size.get() as f64, messages: None }
+        Sent::messages(rounds * self.size.get() as f64, None)
     }
 }
 

@@ -121,11 +121,13 @@ impl Kind for Connections {
     }
 
     fn sent(&self, links: &Links<'_>) -> Sent {
-        let Some(size) = self.message else { return Sent { bytes: links.most, messages: None } };
+        let Some(size) = self.message else {
+            return Sent { bytes: 0.0, endless: links.most, messages: None };
+        };
         let (from, to) = links.hosts;
         let pairs =
             from as f64 * self.fan_out.map_or(to as f64, f64::from) * f64::from(self.connections);
-        Sent { bytes: pairs * f64::from(self.count) * size.get() as f64, messages: None }
+        Sent::messages(pairs * f64::from(self.count) * size.get() as f64, None)
     }
 
     fn operation(&self) -> Operation {

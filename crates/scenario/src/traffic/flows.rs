@@ -124,9 +124,13 @@ impl Kind for FlowList {
     }
 
     fn sent(&self, links: &Links<'_>) -> Sent {
-        let sizes =
-            self.list.iter().map(|flow| flow.size.map_or(links.most, |size| size.get() as f64));
-        Sent { bytes: sizes.sum(), messages: None }
+        let sizes = self.list.iter().filter_map(|flow| flow.size).map(|size| size.get() as f64);
+        let endless = if self.has_endless() { links.most } else { 0.0 };
+        Sent { bytes: sizes.sum(), endless, messages: None }
+    }
+
+    fn has_endless(&self) -> bool {
+        self.list.iter().any(|flow| flow.size.is_none())
     }
 
     fn has_deadlines(&self) -> bool {

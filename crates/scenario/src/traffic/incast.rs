@@ -87,7 +87,7 @@ impl Kind for Incast {
 
     fn sent(&self, links: &Links<'_>) -> Sent {
         let bytes = self.load * links.receives / 8.0 * links.seconds;
-        Sent { bytes, messages: Some(bytes / self.size.get().max(1) as f64) }
+        Sent::messages(bytes, Some(bytes / self.size.get().max(1) as f64))
     }
 
     fn opens(&self) -> Opens {

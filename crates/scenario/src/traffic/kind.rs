@@ -83,6 +83,11 @@ pub(crate) trait Kind: Debug {
         false
     }
 
+    /// Whether some flow sends all the time.
+    fn has_endless(&self) -> bool {
+        self.is_endless()
+    }
+
     /// Whether messages have deadlines by the kind's own settings.
     fn has_deadlines(&self) -> bool {
         false

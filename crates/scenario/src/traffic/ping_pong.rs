@@ -94,7 +94,7 @@ impl Kind for PingPong {
     fn sent(&self, links: &Links<'_>) -> Sent {
         let round = self.size.get() + self.answer.unwrap_or(self.size).get();
         let rounds = links.hosts.0 as f64 * f64::from(self.rounds);
-        Sent { bytes: rounds * round as f64, messages: None }
+        Sent::messages(rounds * round as f64, None)
     }
 }
 

@@ -130,7 +130,7 @@ impl Kind for Poisson {
         };
         let of_host = links.sends / links.hosts.0.max(1) as f64;
         let carried = carried(self.sizes.known(), of_host, links.seconds);
-        Sent { bytes: bps / 8.0 * links.seconds * carried, messages: None }
+        Sent::messages(bps / 8.0 * links.seconds * carried, None)
     }
 
     fn opens(&self) -> Opens {

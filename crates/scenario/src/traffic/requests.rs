@@ -242,7 +242,7 @@ impl Kind for Requests {
         let closed = || most.min(each * links.hosts.0 as f64);
         let asked = self.load.map_or_else(closed, |load| most * load);
         // A read has a message for the request and one for the answer.
-        Sent { bytes: asked * bytes, messages: Some(asked * (reads * 2.0 + written)) }
+        Sent::messages(asked * bytes, Some(asked * (reads * 2.0 + written)))
     }
 
     fn opens(&self) -> Opens {

@@ -1,0 +1,75 @@
+//! The time that a run takes on one core, estimated from the work that it has.
+//!
+//! The constants were fitted to the CPU time of all schemes of all shipped scenarios
+//! (docs/guide/cost.md). Memory that is used again before it leaves the caches is fast; the share of
+//! the accesses that wait for memory grows with the bytes that a run goes through.
+
+use incast_cc::param::Need;
+use incast_cc::{Bytes, CongestionControl, Flow, Rate};
+use incast_scenario::Scheme;
+
+/// The beginning and the end of a run.
+const RUN_S: f64 = 10e-3;
+/// A packet-hop whose data is in the caches, and the time that it waits for memory.
+const HOP_S: f64 = 0.07e-6;
+const COLD_HOP_S: f64 = 0.09e-6;
+/// The wait for the memory of a connection, twice for each ACK: at the receiver and at the sender.
+const COLD_BURST_S: f64 = 3.5e-6;
+/// Bytes of a network and of connections of which every second access waits.
+const HALF_OF_NETWORK: f64 = 2e6;
+const HALF_OF_CONNECTIONS: f64 = 24e6;
+/// A connection that is built, and a message, without its packets.
+const CONNECTION_S: f64 = 4.5e-6;
+const MESSAGE_S: f64 = 2.2e-6;
+/// The ideal of a message, for each host: as many more messages are under way.
+const IDEAL_MESSAGE_S: f64 = 0.3e-6;
+/// A hop whose packet carries stamps of switches, and one of flows whose ACKs tell the delivery
+/// rate, over other hops.
+const TELEMETRY: f64 = 2.0;
+const DELIVERY: f64 = 1.3;
+
+/// The work of a run.
+pub(super) struct Work {
+    pub(super) hosts: usize,
+    pub(super) packet_hops: f64,
+    /// The number of ACKs.
+    pub(super) acks: f64,
+    pub(super) connections: u64,
+    pub(super) messages: f64,
+    /// The bytes of the network.
+    pub(super) network: f64,
+    /// The bytes of the connections that are used.
+    pub(super) used: f64,
+    /// Whether the ideal of messages is worked out.
+    pub(super) ideal: bool,
+}
+
+impl Work {
+    /// The time of a run under `scheme`, in seconds.
+    pub(super) fn seconds(&self, scheme: &Scheme) -> f64 {
+        let hop = (HOP_S + COLD_HOP_S * cold(self.network, HALF_OF_NETWORK)) * times(scheme);
+        let ideal = if self.ideal { self.hosts as f64 * IDEAL_MESSAGE_S } else { 0.0 };
+        RUN_S
+            + self.packet_hops * hop
+            + self.acks * COLD_BURST_S * cold(self.used, HALF_OF_CONNECTIONS)
+            + self.connections as f64 * CONNECTION_S
+            + self.messages * (MESSAGE_S + ideal)
+    }
+}
+
+/// The share of accesses to `bytes` that wait for memory.
+fn cold(bytes: f64, half: f64) -> f64 {
+    bytes / (bytes + half)
+}
+
+/// The time of a hop over that of other schemes.
+fn times(scheme: &Scheme) -> f64 {
+    let flow = Flow::new(Bytes::from_kb(64), Rate::from_gbps(10));
+    if scheme.algorithm.info().needs.contains(&Need::Telemetry) {
+        TELEMETRY
+    } else if scheme.algorithm.start(&flow).reads().delivery {
+        DELIVERY
+    } else {
+        1.0
+    }
+}
