@@ -95,6 +95,23 @@ impl Configurable for Hpcc {
         // now and then.
         path.least_window(1, emit);
         path.starts_at_line_rate(emit);
+        let increase = integer::scaled(self.rate_ai, self.reference, line_bps);
+        if let Some(least) = path.least_increase().filter(|least| increase < least.as_bps()) {
+            // The paper's rule: all flows together add what eta leaves free.
+            let rule = path.share.as_bps() as f64 * (1.0 - self.eta.as_f64());
+            let on_line = (least.as_bps() as f64).max(rule);
+            let scale = match self.reference.as_bps() {
+                0 => 1.0,
+                reference => reference as f64 / line_bps as f64,
+            };
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "positive; the cast saturates"
+            )]
+            let least = Rate::from_bps(libm::ceil(on_line * scale) as u64);
+            emit(Caution::SlowEquals { param: "rate_ai", value: self.rate_ai, least });
+        }
     }
 }
 
@@ -518,6 +535,40 @@ mod tests {
                 assert!(control.window > 0.0 && control.window < FULL + 1.0);
                 assert!(control.utilisation.is_finite());
             }
+        }
+    }
+
+    #[test]
+    fn shares_become_equal_by_w_ai_over_w_in_each_round_trip() {
+        // Two flows whose windows are 9 to 1 and a link without queue. Near the fixed point each
+        // update multiplies their difference by eta / U = 1 - W_AI / W, so the square of the
+        // coefficient of variation, 1 / Jain - 1, falls by half of that time constant.
+        let jain = |w: [f64; 2]| (w[0] + w[1]).powi(2) / (2.0 * (w[0] * w[0] + w[1] * w[1]));
+        for rate_ai in [10, 50, 625] {
+            let params = Hpcc { rate_ai: Rate::from_mbps(rate_ai), ..Hpcc::default() };
+            let (mut flows, mut sent) = ([start(params); 2], 0.0);
+            for (flow, part) in flows.iter_mut().zip([0.9, 0.1]) {
+                flow.window = 0.95 * FULL * part;
+                flow.reference_window = flow.window;
+            }
+            let windows = |flows: &[HpccControl; 2]| flows.map(|flow| flow.window);
+            let unequal = 1.0 / jain(windows(&flows)) - 1.0;
+            let mut rounds = 0_u32;
+            while jain(windows(&flows)) < 0.95 {
+                let at = Time::ZERO + Span::from_us(10) * u64::from(rounds);
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+                let hops = [hop(at, 0, sent as u64)];
+                let end = u64::from(rounds) + 1;
+                flows.iter_mut().for_each(|flow| flow.on_ack(&ack(end, end, &hops)));
+                sent += windows(&flows).iter().sum::<f64>();
+                rounds += 1;
+                assert!(rounds < 10_000, "{:?}", windows(&flows));
+            }
+            let increase = rate_ai as f64 * 1e6 * 10e-6 / 8.0;
+            let window = (0.95 + 2.0 * increase / FULL) * FULL / 2.0;
+            let expected = window / increase * (unequal / (1.0 / 0.95 - 1.0)).ln() / 2.0;
+            let error = (f64::from(rounds) - expected).abs();
+            assert!(error < 0.02 * expected + 2.0, "{rounds} round trips, not {expected}");
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use incast_cc::{Bytes, Caution, Rate};
 
 use super::survey::Surveyed;
-use super::{rounded_down, rounded_span, rounded_up};
+use super::{rounded_down, rounded_span, rounded_up, two_digits};
 use incast_scenario::{Scenario, Scheme};
 
 /// A warning for each thing that the algorithm cannot do, about the path where it is worst.
@@ -53,6 +53,7 @@ fn rank(caution: &Caution, path: &Surveyed) -> ((u8, &'static str), u64) {
         Caution::WholeSegments { param, least, .. } => ((18, param), least),
         Caution::SlowGrowth { param, delay, .. } => ((19, param), delay.as_ps()),
         Caution::WholeRate { param, others, .. } => ((20, param), others.as_ps()),
+        Caution::SlowEquals { param, least, .. } => ((21, param), least.as_bps()),
         Caution::LateAcks { params, least, .. } => ((17, params[0]), least),
     }
 }
@@ -87,6 +88,15 @@ fn sentence(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed)
             facts.share,
             facts.line_rate,
             rate.as_bps() / value.as_bps().max(1),
+        ),
+        Caution::SlowEquals { param, value, least } => format!(
+            "{name}: a few packets that wait at {at} to {towards} count as load there, differently for each of {} flows, \
+             and {} = {value} is too little to make up for it in an RTT of {}, so some may keep several times the rate \
+             of others; set it to {} or more",
+            facts.flows,
+            place(param),
+            rounded_span(facts.network_rtt),
+            Rate::from_bps(two_digits(least.as_bps(), true)),
         ),
         Caution::SegmentTime { param, value, time } => format!(
             "{name}: {} of one flow takes {} at {at} to {towards}, no less than {} = {value}, so segments alone pass for \

@@ -178,3 +178,27 @@ fn trials_that_answer_no_queue_may_be_as_long_as_they_are() {
         assert_warned(name, path, &[part], &few);
     }
 }
+
+/// 8 us at 25 Gb/s are 17 packets of 1,460 B, or 6 of these and what comes within the 1 us by which
+/// ACKs are late. A tenth of the link over ten times 6 times 6 is 7 Mb/s, and over 17 times 17 less.
+#[test]
+fn an_increase_too_small_for_equal_shares_is_told_with_the_papers() {
+    let links = ["network.star.hosts.0.rate=25Gbps", "network.star.hosts.1.rate=25Gbps"];
+    let near = ["network.star.hosts.0.delay=1us", "network.star.hosts.1.delay=1us"];
+    let path = [&links[..], &near, &[STREAM, "switch.telemetry=true"]].concat();
+    assert_warned(
+        "hpcc",
+        &path,
+        &["a few packets that wait at switch to receiver count as load there, differently for each of 10 flows, and \
+           cc.hpcc.rate_ai = 10Mbps is too little"],
+        &["cc.hpcc.rate_ai=125Mbps"],
+    );
+    // Rates scale with the NIC, unless they are taken as they stand.
+    let said = warnings(&star(&path), "hpcc");
+    assert!(said[0].ends_with("set it to 130Mbps or more"), "{said:?}");
+    let plain = warnings(&star(&[&path[..], &["cc.hpcc.reference=10Gbps"]].concat()), "hpcc");
+    assert_eq!(plain, [""; 0], "{plain:?}");
+    assert_silent("hpcc", &[&path[..], &["network.star.hosts.1.delay=20us"]].concat());
+    assert_silent("hpcc", &[&path[..], &["network.star.hosts.0.count=64"]].concat());
+    assert_silent("hpcc", &[&path[..], &["network.star.hosts.0.count=1"]].concat());
+}
