@@ -388,23 +388,22 @@ impl PathFacts {
     /// quarters of a packet on the way.
     ///
     /// A packet in the queue, or a late ACK, moves the load that a flow measures by about one in P,
-    /// where P is what the link sends in an RTT, in packets and the bytes of an ACK's lateness. The
-    /// share over 10 P P is fitted: it separates runs with a Jain index below 0.85 from those above
-    /// 0.95 (`docs/algorithms/hpcc.md`).
+    /// where P is what the link sends in an RTT, over two packets and what arrives in the largest
+    /// lateness of an ACK. The share over 12 P P is fitted to runs (`docs/algorithms/hpcc.md`).
     pub fn least_increase(&self) -> Option<Rate> {
         let on_the_way = self.share.bytes_in(self.network_rtt);
         if !self.lasting || self.flows < 2 || on_the_way < self.mss * 3 / 4 {
             return None;
         }
         let bottleneck = self.bottleneck();
-        let unit = (self.mss + bottleneck.bytes_in(self.jitter)).get().max(1) as f64;
+        let unit = (self.mss * 2 + bottleneck.bytes_in(self.jitter)).get().max(1) as f64;
         let held = bottleneck.bytes_in(self.network_rtt).get().max(1) as f64 / unit;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "positive; the cast saturates"
         )]
-        let least = libm::ceil(self.share.as_bps() as f64 / (10.0 * held * held)) as u64;
+        let least = libm::ceil(self.share.as_bps() as f64 / (12.0 * held * held)) as u64;
         Some(Rate::from_bps(least))
     }
 

@@ -72,7 +72,7 @@ fn a_common_star_is_warned_of_nothing() {
         assert_eq!(warnings(&document, name), [""; 0], "{name}");
     }
     for name in ["timely", "patched-timely", "integral-timely", "dcqcn", "hpcc", "line-rate"] {
-        let document = star(&["cc.integral-timely.ki=0.0001"]);
+        let document = star(&["cc.integral-timely.ki=0.0001", "cc.hpcc.rate_ai=125Mbps"]);
         assert_eq!(warnings(&document, name), [""; 0], "{name}");
     }
 }

@@ -179,8 +179,8 @@ fn trials_that_answer_no_queue_may_be_as_long_as_they_are() {
     }
 }
 
-/// 8 us at 25 Gb/s are 17 packets of 1,460 B, or 6 of these and what comes within the 1 us by which
-/// ACKs are late. A tenth of the link over ten times 6 times 6 is 7 Mb/s, and over 17 times 17 less.
+/// In 6 us 25 Gb/s carry 3.1 times two packets and what comes within the 1 us by which ACKs are late.
+/// A tenth of the link over 12 times the square of that is 22 Mb/s.
 #[test]
 fn an_increase_too_small_for_equal_shares_is_told_with_the_papers() {
     let links = ["network.star.hosts.0.rate=25Gbps", "network.star.hosts.1.rate=25Gbps"];
@@ -189,8 +189,10 @@ fn an_increase_too_small_for_equal_shares_is_told_with_the_papers() {
     assert_warned(
         "hpcc",
         &path,
-        &["a few packets that wait at switch to receiver count as load there, differently for each of 10 flows, and \
-           cc.hpcc.rate_ai = 10Mbps is too little"],
+        &[
+            "a few packets that wait at switch to receiver count as load there, differently for each of 10 flows, and \
+           cc.hpcc.rate_ai = 10Mbps is too little",
+        ],
         &["cc.hpcc.rate_ai=125Mbps"],
     );
     // Rates scale with the NIC, unless they are taken as they stand.

@@ -157,3 +157,40 @@ fn hpcc_keeps_the_link_at_eta_with_hardly_a_packet_waiting() {
         assert_in(&format!("of 99 % of the time, {flows} flows"), most, 0.0..=3.0);
     }
 }
+
+/// Ten flows at 25 Gb/s and T = 6 us, a product of 12 packets.
+fn stamped_nearby(increase: &str) -> Report {
+    let document = streams(&[
+        "run.duration=12ms",
+        "run.warmup=6ms",
+        "network.star.hosts.0.count=10",
+        "network.star.hosts.0.rate=25Gbps",
+        "network.star.hosts.1.rate=25Gbps",
+        "network.star.hosts.0.delay=1us",
+        "network.star.hosts.1.delay=1us",
+        "switch.telemetry=true",
+        "traffic.0.start_spread=100us",
+        increase,
+    ]);
+    run(&document, "hpcc")
+}
+
+#[test]
+fn hpcc_gives_up_what_waits_and_leaves_shares_unequal_where_a_packet_is_much() {
+    // U counts the queue as a part of B T, 25 Gb/s for 4 us of links, 1 us of turnaround, twice
+    // 0.48 us for a packet and twice 20 ns for an ACK.
+    let product_kb = 25.0 / 8.0 * (4.0 + 1.0 + 2.0 * 0.48 + 2.0 * 0.02);
+    for (increase, rate_ai, shares) in [("10Mbps", 0.01, 0.3..=0.8), ("125Mbps", 0.125, 0.99..=1.0)]
+    {
+        let report = stamped_nearby(&format!("cc.hpcc.rate_ai={increase}"));
+        let links = texts(&report, "links", "link");
+        let link = links.iter().position(|link| link == "switch->receiver").unwrap();
+        let used = numbers(&report, "links", "utilisation")[link];
+        let row = port(&report, "switch->receiver");
+        let waiting = numbers(&report, "queues", "mean_kb")[row] / product_kb;
+        let law = 0.95 + 10.0 * rate_ai / 25.0 - waiting;
+        assert_in(&format!("utilisation with {increase}"), used, law - 0.01..=law + 0.015);
+        assert_in(&format!("part of the product that waits with {increase}"), waiting, 0.04..=0.1);
+        assert_in(&format!("Jain's index with {increase}"), report.summary.jain_index, shares);
+    }
+}
