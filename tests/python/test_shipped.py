@@ -37,7 +37,7 @@ def test_there_is_one_for_each_experiment_of_the_papers() -> None:
 # What a scenario is there to show: 95 flows whose least windows the queue does not hold, TIMELY
 # beside schemes that need no PFC, on the network that they have, BBR where shares are short of
 # its window, NICs that are exactly as fast as ports, as the papers and ns-3 have them, a port that
-# drops instead of pausing hosts that send at line rate, as pFabric's does, and HPCC with the paper's
+# drops instead of pausing hosts that send at line rate, as pFabric's does, and HPCC with an
 # increase for 125 flows where ten packets are under way: the long flow has a quarter of its share.
 MEANT = {
     "tcp-incast": ("exactly as fast as",),

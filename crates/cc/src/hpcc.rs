@@ -559,7 +559,9 @@ mod tests {
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
                 let hops = [hop(at, 0, sent as u64)];
                 let end = u64::from(rounds) + 1;
-                flows.iter_mut().for_each(|flow| flow.on_ack(&ack(end, end, &hops)));
+                for flow in &mut flows {
+                    flow.on_ack(&ack(end, end, &hops));
+                }
                 sent += windows(&flows).iter().sum::<f64>();
                 rounds += 1;
                 assert!(rounds < 10_000, "{:?}", windows(&flows));
