@@ -89,6 +89,6 @@ fn a_scenario_that_is_too_large_is_refused_with_its_time_and_memory() {
     let refused = ask(&mut session, &start).expect_err("too large");
     assert_eq!(refused["sentence"], opened["schemes"][0]["refused"]);
     let sentence = refused["sentence"].as_str().expect("a sentence");
-    assert!(sentence.contains("timely would take about 110 s and 110 MB"), "{sentence}");
+    assert!(sentence.contains("timely would take about 80 s and 110 MB"), "{sentence}");
     assert!(sentence.contains("run it natively"), "{sentence}");
 }
