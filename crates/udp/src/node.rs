@@ -25,6 +25,7 @@ mod opening;
 mod outbox;
 mod path;
 mod peers;
+mod progress;
 mod replies;
 mod rest;
 mod run;

@@ -11,6 +11,7 @@ use super::inbox::{Arrived, BOOKS_BYTES, PLACE_BYTES, Piece, Untaken};
 use super::names::PeerId;
 use super::outbox::SENDING_BYTES;
 use super::peers::{LANES, Owner, Peer, SHORT};
+use super::progress::LITTLE;
 use super::{Event, Gone, Incoming, Node, Sampled};
 use crate::clock::Clock;
 use crate::message::{HEAD_BYTES, Head, Kind as Message};
@@ -22,8 +23,6 @@ use crate::wire::{Close, Data, Frame, Frames, Header, Kind, LaneNumber, ProbeAns
 /// The most packets that one may be ahead of the oldest that is missing. Each that is missing
 /// before it is asked for, so this bounds the work that a packet makes.
 const MOST_AHEAD: u64 = 1 << 17;
-/// The memory that every peer may have, beside what others hold.
-pub(super) const LITTLE: usize = 16 << 10;
 /// The most receives of one system call.
 pub(super) const MOST_RECEIVES: usize = 16;
 

@@ -7,11 +7,11 @@ use bytes::Bytes;
 use incast_cc::Time;
 use incast_transport::Sender;
 
-use super::arriving::LITTLE;
 use super::names::{CallId, Incoming, PeerId, Reach};
 use super::opening::span;
 use super::outbox::{SENDING_BYTES, Token};
 use super::peers::{LONG, SHORT};
+use super::progress::LITTLE;
 use super::{Gone, Node, head};
 use crate::message::{HEAD_BYTES, Kind, Priority, Terms};
 

@@ -14,11 +14,11 @@ use super::half_open::HalfOpen;
 use super::inbox::Inbox;
 use super::names::PeerId;
 use super::outbox::Outbox;
+use super::progress::Progress;
 use super::replies::Replies;
 use super::sampling::Sampling;
 use super::search::{Moving, Search};
 use super::stamping::{ANSWERS, Lack, Stamping};
-use super::stuck::Progress;
 use crate::security::{PeerKey, Session, Source};
 use crate::wire::{ConnectionId, LaneNumber, MOST_COUNT};
 

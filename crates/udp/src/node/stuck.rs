@@ -9,9 +9,9 @@
 use incast_cc::{Span, Time};
 use incast_transport::Sender;
 
-use super::arriving::LITTLE;
 use super::names::PeerId;
 use super::opening::span;
+use super::progress::Progress;
 use super::{Gone, Node};
 use crate::wire::Close;
 
@@ -20,37 +20,8 @@ use crate::wire::Close;
 const STUCK_AFTER: Span = Span::from_secs(15);
 /// The looks at all peers in that time.
 const LOOKS: u64 = 15;
-/// The part of what is held that has to move in that time. A byte now and then is no progress: so
-/// nobody holds the same memory for more than 64 such times, a quarter of an hour.
-const PART: u64 = 64;
 /// The time for which a source counts as one that holds memory.
 const BLAMED_FOR: Span = Span::from_secs(15 * 60);
-
-/// The progress of a way of messages: from a peer, or to it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Progress {
-    /// The bytes that had moved at the last progress, and its time; [`None`] where little is held.
-    last: Option<(u64, Time)>,
-}
-
-impl Progress {
-    /// Takes note of the bytes that are held now, and of all that have ever moved. Returns the time
-    /// for which they have not moved on.
-    fn look(&mut self, now: Time, held: u64, moved: impl FnOnce() -> u64) -> Span {
-        if held <= LITTLE as u64 {
-            self.last = None;
-            return Span::ZERO;
-        }
-        let moved = moved();
-        match self.last {
-            Some((before, since)) if moved.saturating_sub(before) < held / PART => now.since(since),
-            _ => {
-                self.last = Some((moved, now));
-                Span::ZERO
-            }
-        }
-    }
-}
 
 impl Node {
     /// Takes note of the progress of all peers, and ends the connections of those that are stuck, as
@@ -109,27 +80,5 @@ impl Node {
         self.peers.blame(source, self.clock.now() + BLAMED_FOR);
         self.say_close(id, Close::Stuck);
         self.forget(id, Gone::Stuck(address));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn progress_is_a_part_of_what_is_held() {
-        let at = |second| Time::ZERO + Span::from_secs(second);
-        let mut progress = Progress::default();
-        let mut stuck = |second, held, moved| {
-            let span = progress.look(at(second), held, || moved);
-            span.as_ns() / 1_000_000_000
-        };
-        let held = 64 * LITTLE as u64;
-        let part = held / PART;
-        assert_eq!([stuck(0, held, 0), stuck(1, held, 0), stuck(2, held, part - 1)], [0, 1, 2]);
-        // All since the last progress counts, however slowly it comes.
-        assert_eq!([stuck(3, held, part), stuck(7, held, part)], [0, 4]);
-        // What holds little is not looked at, and begins anew when it holds more.
-        assert_eq!([stuck(8, LITTLE as u64, part), stuck(9, held, part)], [0, 0]);
     }
 }
