@@ -1,17 +1,20 @@
 """Who makes a claim: the source, we, or nobody; and why one falls short."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from conftest import Finished
 from incast.reproduce import driver, page
-from incast.reproduce.claims import View, judge
+from incast.reproduce.claims import WORLDS, Verdict, View, judge
 from incast.reproduce.spec import Claim, known, load
 from incast.reproduce.words import totals
+from incast.terminal.numbers import measured
 
 VERDICTS = Path(__file__).parent.parent / "golden" / "verdicts.txt"
 FOLDERS = sorted({name.partition("/")[0] for name in known()})
@@ -176,7 +179,7 @@ def test_what_is_endless_is_no_point_of_a_curve(file: Path, tmp_path: Path) -> N
 
 
 def test_an_open_question_without_a_value_is_open_all_the_same() -> None:
-    verdict = judge(Claim("x", open="why?", value="a.y"), [{"a": View("a", {"x": 1.0})}])
+    verdict = judge(Claim("x", open="why?", value="a.y"), [[{"a": View("a", {"x": 1.0})}] * 3])
     assert (verdict.word, verdict.why) == ("open question", "a has no y")
 
 
@@ -199,3 +202,77 @@ def test_every_claim_that_falls_short_names_the_cause(folder: str) -> None:
                         if not claims[number - 1].differs
                     ]
     assert without == []
+
+
+def judged(
+    values: list[list[float | None]], *, expression: str = "least(a.y)", **bounds: float
+) -> Verdict:
+    """The verdict on an expression of a case whose column y has these values, by seed."""
+    claim = Claim("x", value=expression, source="Figure 1", **bounds)
+
+    def view(seed: list[float | None], world: float) -> dict[str, View]:
+        return {"a": View("a", {"y": np.array([world if v is None else v for v in seed])})}
+
+    return judge(claim, [[view(seed, world) for world in WORLDS] for seed in values])
+
+
+def test_an_endless_seed_is_the_worst_and_not_left_out() -> None:
+    verdict = judged([[0.1], [0.1], [math.inf]], at_most=0.5)
+    assert (verdict.word, verdict.held) == ("falls short", 2)
+    assert verdict.text == "falls short, by seed 3, which has no finite value (2 of 3 seeds)"
+    assert verdict.measured is not None
+    assert measured(verdict.measured) == "endless"
+    # What is no number, an endless one over another, is no better.
+    over = judged([[1.0], [math.inf]], expression="most(a.y) / least(a.y)", at_most=2)
+    assert over.text == "falls short, by seed 2, which has no finite value (1 of 2 seeds)"
+    # Endless is good where much is asked for, and hides no seed that has too little.
+    assert judged([[9.0], [math.inf]], at_least=2).word == "holds"
+    short = judged([[1.0], [math.inf]], at_least=2)
+    assert short.text == "falls short, by a factor of 2, by seed 1 (1 of 2 seeds)"
+
+
+@pytest.mark.parametrize(
+    ("expression", "bounds"),
+    [
+        ("mean(a.y)", {"at_most": 5}), ("most(a.y)", {"at_most": 5}),
+        ("least(a.y)", {"at_least": 0.5}), ("mean(a.y)", {"at_least": 0.5}),
+        ("last(a.y)", {"at_most": 5}), ("1 / last(a.y)", {"at_most": 5}),
+        ("first(a.y) / last(a.y)", {"at_least": 0.1}),
+        ("most(a.y) - least(a.y)", {"at_most": 5}),
+        ("log(last(a.y))", {"at_least": 0, "at_most": 5}),
+    ],
+)  # fmt: skip
+def test_a_value_that_a_run_lacks_is_the_worst_in_every_function(
+    expression: str, bounds: dict[str, float]
+) -> None:
+    assert judged([[1.0, 2.0]], expression=expression, **bounds).word == "holds"
+    assert judged([[1.0, None]], expression=expression, **bounds).word == "falls short"
+
+
+def test_a_place_where_a_case_is_not_run_is_no_value() -> None:
+    assert judged([[1.0, math.nan, 2.0]], expression="mean(a.y)", at_most=1.5).word == "holds"
+
+
+ENDLESS = """
+[measure.wait]
+sql = "SELECT CASE WHEN COUNT(*) > 0 THEN CAST('inf' AS DOUBLE) ELSE 1.0 END FROM rtt_histogram"
+label = "wait"
+
+[[claim]]
+says = "Nobody waits"
+source = "Figure 2"
+value = "one.wait"
+at_most = 1
+"""
+
+
+def test_what_is_endless_in_a_run_is_kept_and_told(file: Path, tmp_path: Path) -> None:
+    columns = 'columns = ["throughput_gbps", "wait"]'
+    file.write_text(EXPERIMENT.replace('columns = ["throughput_gbps"]', columns) + ENDLESS)
+    out = tmp_path / "out"
+    for _ in range(2):  # from the runs, and from what was kept of them
+        (found,) = driver.reproduce([load(file)], out, jobs=1)
+        assert found.verdicts[-1].text.startswith("falls short, by seed 1, which has no finite")
+    said = json.loads((out / found.experiment.name / "result.json").read_text())
+    assert said["rows"][0]["wait"] == "endless"
+    assert "endless" in (out / "index.html").read_text()

@@ -71,7 +71,11 @@ class MissingValueError(Exception):
 
 @dataclass(frozen=True)
 class View:
-    """The columns of a case, with one seed: a number each, or an array along the axis."""
+    """The columns of a case, with one seed: a number each, or an array along the axis.
+
+    An array has NaN where the case is not run. What a run should have and has not is another
+    number in each of the [WORLDS][].
+    """
 
     case: str
     columns: Mapping[str, Value | Floats]
@@ -86,10 +90,18 @@ class View:
         return value
 
 
-def judge(claim: Claim, names: Sequence[Mapping[str, Any]]) -> Verdict:
-    """Judges a claim; `names` are those that expressions know, for each seed.
+WORLDS = (-math.inf, 0.0, math.inf)
+"""Numbers in place of those that runs lack. A claim is judged by that which is worst for it."""
 
-    It holds if the mean over the seeds keeps the bounds; an open question has none.
+Names = Mapping[str, Any]
+"""The names that expressions know, for one seed."""
+
+
+def judge(claim: Claim, names: Sequence[Sequence[Names]]) -> Verdict:
+    """Judges a claim; `names` has those of each seed, in each of the [WORLDS][].
+
+    It holds if the mean over the seeds keeps the bounds; an open question has none. A value that is
+    endless or not there is the worst that it can be.
 
     Raises:
         SpecError: Its expression names what there is not, or is none.
@@ -98,21 +110,39 @@ def judge(claim: Claim, names: Sequence[Mapping[str, Any]]) -> Verdict:
     if claim.not_comparable:
         return Verdict(claim, unjudged, claim.not_comparable)
     try:
-        values = [_evaluate(claim, known) for known in names]
+        worlds = [[_evaluate(claim, known) for known in seed] for seed in names]
     except MissingValueError as missing:
         return Verdict(claim, unjudged, str(missing))
-    measured = spread(values)
-    if measured is None:
-        return Verdict(claim, unjudged, "the expression has no finite value")
     if claim.kind == "open":
-        return Verdict(claim, unjudged, "", measured, len(values))
+        measured = spread([seed[0] for seed in worlds if len(set(seed)) == 1])
+        if measured is None:
+            return Verdict(claim, unjudged, "the expression has no value", None, len(worlds))
+        return Verdict(claim, unjudged, "", measured, measured.count)
+    values = [_worst(claim, seed) for seed in worlds]
     held = sum(_excess(claim, value) <= 0 for value in values)
-    excess = _excess(claim, measured.mean)
+    measured = spread(values)
+    if all(map(math.isfinite, values)) and measured is not None:
+        decides, where = measured.mean, ""
+    else:
+        # The mean of an endless value and of others says nothing of the others.
+        decides = _worst(claim, values)
+        where = f"by seed {values.index(decides) + 1}"
     word: Word = "one seed only" if held == 1 < len(values) else "holds"
     why = ""
-    if excess > 0:
-        word, why = "falls short", _how_far(claim, measured.mean)
+    if _excess(claim, decides) > 0:
+        word = "falls short"
+        far = _how_far(claim, decides) if math.isfinite(decides) else ""
+        why = ", ".join(filter(None, (far, where)))
+        why += "" if far else ", which has no finite value"
     return Verdict(claim, word, why, measured, len(values), held)
+
+
+def _worst(claim: Claim, values: Sequence[float]) -> float:
+    """The value that is farthest from keeping the bounds; what is no number is farther than all."""
+    worst = max(values, key=lambda value: _excess(claim, value))
+    if math.isnan(worst):
+        return -math.inf if claim.at_most is None else math.inf
+    return worst
 
 
 def _excess(claim: Claim, value: float) -> float:
@@ -121,7 +151,8 @@ def _excess(claim: Claim, value: float) -> float:
         return math.inf
     above = -math.inf if claim.at_most is None else value - claim.at_most
     below = -math.inf if claim.at_least is None else claim.at_least - value
-    return max(above, below) - _SLACK * max(1.0, abs(value))
+    excess = max(above, below)
+    return excess - _SLACK * max(1.0, abs(value)) if math.isfinite(value) else excess
 
 
 def _how_far(claim: Claim, value: float) -> str:

@@ -1,5 +1,6 @@
 """The figures of an experiment, as its file says, and the rows that each was drawn from."""
 
+import math
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -168,7 +169,7 @@ def _lines(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Draw
         label = case_label(of, case.name)
         level = not case.axis
         points = [
-            (at, found) for at in of.places(case) if (found := of.spread(case.name, at, column))
+            (at, found) for at in of.places(case) if (found := _finite(of, case.name, at, column))
         ]
         if not points:
             continue
@@ -234,16 +235,22 @@ def _off(found: Spread) -> tuple[float, float]:
     return found.mean - low, high - found.mean
 
 
+def _finite(of: Outcome, case: str, at: At, column: str) -> Spread | None:
+    """The mean of a value, which has a place in a figure unless it is endless."""
+    found = of.spread(case, at, column)
+    return found if found is not None and math.isfinite(found.mean) else None
+
+
 def _bars(of: Outcome, wanted: SpecFigure, column: str, axes: Axes, drawn: Drawn) -> None:
     names, place = [], 0
     shown = [(case.name, at) for case in _cases(of, wanted) for at in of.places(case)]
-    means = [found.mean for one in shown if (found := of.spread(*one, column))]
+    means = [found.mean for one in shown if (found := _finite(of, *one, column))]
     widest = max([*means, *(of.published(*one, column) or 0.0 for one in shown)], default=1.0)
     for case in _cases(of, wanted):
         for at in of.places(case):
             label = case_label(of, case.name)
             names.append(label if at is None else f"{label}, {at}")
-            found = of.spread(case.name, at, column)
+            found = _finite(of, case.name, at, column)
             said = of.published(case.name, at, column)
             if found is not None:
                 (patch,) = axes.barh(

@@ -2,9 +2,11 @@
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -13,6 +15,18 @@ from incast.base import executor, inputs, pool, staging
 from incast.base.stopping import Stop
 from incast.reproduce.runs import Done, PlannedRun, execute
 from incast.results.store import unwritable
+
+# JSON has no infinite number.
+_ENDLESS: Mapping[object, float] = {"endless": math.inf, "-endless": -math.inf}
+
+
+def in_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row whose infinite numbers are words."""
+    words = {value: word for word, value in _ENDLESS.items()}
+    return {
+        name: words[one] if isinstance(one, float) and math.isinf(one) else one
+        for name, one in row.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -26,7 +40,8 @@ class Kept:
         try:
             said = json.loads(inputs.text(self._path(plan.key), inputs.MARK_BYTES))
             curves = {name: pl.DataFrame(columns) for name, columns in said["curves"].items()}
-            return Done(said["values"], curves, said["seconds"])
+            values = {name: _ENDLESS.get(one, one) for name, one in said["values"].items()}
+            return Done(values, curves, said["seconds"])
         except (
             IncastError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
             pl.exceptions.PolarsError,
@@ -42,7 +57,7 @@ class Kept:
         path = self._path(plan.key)
         said = {
             "run": plan.label,
-            "values": done.values,
+            "values": in_json(done.values),
             "seconds": done.seconds,
             "curves": {name: rows.to_dict(as_series=False) for name, rows in done.curves.items()},
         }

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from incast import _core
-from incast.reproduce.claims import Floats, Verdict, View, judge
+from incast.reproduce.claims import WORLDS, Floats, Names, Verdict, View, judge
+from incast.reproduce.kept import in_json
 from incast.reproduce.runs import Done, PlannedRun, Value, values_of
 from incast.reproduce.spec import Experiment, SpecCase, SpecError
 from incast.results.records import known
@@ -54,7 +55,9 @@ class Outcome:
         Raises:
             SpecError: The expression of a claim is none.
         """
-        known = [self._names(seed) for seed in range(1, self.seeds + 1)]
+        known = [
+            [self._names(seed, world) for world in WORLDS] for seed in range(1, self.seeds + 1)
+        ]
         try:
             return [judge(claim, known) for claim in self.experiment.claim]
         except SpecError as error:
@@ -76,7 +79,7 @@ class Outcome:
         """Their mean, and how far it can be off: not below zero where no seed is."""
         positive = all(value is None or value >= 0 for value in self.values(case, at, column))
         found = [
-            known(done.values, column)
+            value if (value := done.values.get(column)) is not None else known(done.values, column)
             for (name, place, _), done in self.runs.items()
             if name == case and place == at
         ]
@@ -128,34 +131,37 @@ class Outcome:
             "seeds": self.seeds,
             "seconds": round(self.seconds, 1),
             "claims": [
-                {
-                    "says": verdict.claim.says,
-                    "source": verdict.claim.source or None,
-                    "ours": verdict.claim.ours or None,
-                    "open": verdict.claim.open or None,
-                    "verdict": verdict.word,
-                    "why": verdict.why,
-                    "differs": verdict.cause or None,
-                    "value": verdict.claim.value,
-                    "published": verdict.claim.published,
-                    "at_least": verdict.claim.at_least,
-                    "at_most": verdict.claim.at_most,
-                    "measured": verdict.measured and verdict.measured.mean,
-                    "half_width": verdict.measured and verdict.measured.half_width,
-                    "seeds": verdict.seeds,
-                    "seeds_held": verdict.held,
-                }
+                in_json(
+                    {
+                        "says": verdict.claim.says,
+                        "source": verdict.claim.source or None,
+                        "ours": verdict.claim.ours or None,
+                        "open": verdict.claim.open or None,
+                        "verdict": verdict.word,
+                        "why": verdict.why,
+                        "differs": verdict.cause or None,
+                        "value": verdict.claim.value,
+                        "published": verdict.claim.published,
+                        "at_least": verdict.claim.at_least,
+                        "at_most": verdict.claim.at_most,
+                        "measured": verdict.measured and verdict.measured.mean,
+                        "half_width": verdict.measured and verdict.measured.half_width,
+                        "seeds": verdict.seeds,
+                        "seeds_held": verdict.held,
+                    }
+                )
                 for verdict in self.verdicts
             ],
             "earlier": [case.name for case in self.experiment.case if case.earlier],
-            "rows": self.rows.to_dicts(),
+            "rows": [in_json(row) for row in self.rows.to_dicts()],
         }
 
-    def _names(self, seed: int) -> dict[str, Any]:
+    def _names(self, seed: int, world: float) -> Names:
         """The names that expressions know, for one seed: cases, and the values of the axis."""
         names: dict[str, Any] = {
             case.name: View(
-                case.name, {column: self._column(case, seed, column) for column in self.columns}
+                case.name,
+                {column: self._column(case, seed, column, world) for column in self.columns},
             )
             for case in self.experiment.case
         }
@@ -163,13 +169,21 @@ class Outcome:
             names[self.experiment.axis.name] = np.array(self.axis)
         return names
 
-    def _column(self, case: SpecCase, seed: int, column: str) -> Value | Floats:
-        """A number or, where the axis applies, an array along it, NaN where there is none."""
+    def _column(self, case: SpecCase, seed: int, column: str, world: float) -> Value | Floats:
+        """A number or, where the axis applies, an array along it, NaN where it was not run.
+
+        A run without a value has that of the world, or no less than the bound that is known of it.
+        """
         one = 1 if case.fluid else seed
 
         def value(at: At) -> Value:
             done = self.runs.get((case.name, at, one))
-            return done.values.get(column) if done else None
+            if done is None:
+                return None
+            if (found := done.values.get(column)) is not None:
+                return found
+            bound = known(done.values, column)
+            return max(world, bound[0]) if isinstance(bound, tuple) else world
 
         if not (case.axis and self.axis):
             return value(None)

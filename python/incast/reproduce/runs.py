@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -222,12 +223,12 @@ def _thinned(rows: pl.DataFrame, plan: PlannedRun, name: str) -> pl.DataFrame:
 
 
 def _number(value: object) -> Value:
-    """A finite number, or None."""
+    """A number, infinite ones too, or None."""
     if isinstance(value, Decimal):  # what SQL makes of a literal such as 1.0
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return value if abs(value) < float("inf") else None  # false for NaN, too
+    return None if math.isnan(value) else value
 
 
 @cache

@@ -60,9 +60,14 @@ def table(of: Outcome) -> tuple[list[tuple[str, list[str]]], list[tuple[str, lis
 
 
 def cell(of: Outcome, case: str, at: At, column: str) -> str:
-    """The mean over the seeds, how far it can be off, and what was published."""
-    found = of.spread(case, at, column)
+    """The mean over the seeds, how far it can be off, and what was published.
+
+    Where runs have no value, the number of those that have one.
+    """
+    found, runs = of.spread(case, at, column), len(of.values(case, at, column))
     text = "-" if found is None else measured(found)
+    if found is not None and found.count < runs:
+        text += f", {found.count} of {runs} runs"
     said = of.published(case, at, column)
     return text if said is None else f"{text} ({stated(said)})"
 

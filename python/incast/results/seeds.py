@@ -75,7 +75,8 @@ def spread(
 
     s is the standard deviation with n - 1 degrees of freedom, t a point of Student's distribution.
     The interval is cut at the limits of the quantity, which leaves it as likely to hold the mean.
-    Where a value is known by a bound alone, so is the mean, and there is no interval.
+    Where a value is known by a bound alone, so is the mean, and there is no interval. With an
+    endless value the mean is endless. A None or a NaN is no value, and counts nowhere.
     """
     ends = [value if isinstance(value, tuple) else (value, value) for value in values]
     present = [
@@ -86,10 +87,14 @@ def spread(
     least, most = ([end[at] for end in present] for at in (0, 1))
     if least != most:
         return _bounded(least, most, within)
-    known = [value for value in least if math.isfinite(value)]
+    known = least
     count = len(known)
     if not known:
         return None
+    if not all(map(math.isfinite, known)):
+        # To leave out what is endless would leave out the slowest.
+        mean = sum(value for value in known if not math.isfinite(value))
+        return None if math.isnan(mean) else Spread(mean, None, count, within)
     if count == 1:
         return Spread(known[0], None, 1, within)
     mean = math.fsum(known) / count

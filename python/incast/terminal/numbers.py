@@ -33,6 +33,8 @@ def measured(found: Spread) -> str:
     decimals.
     """
     half = found.half_width
+    if math.isinf(found.mean):
+        return "endless" if found.mean > 0 else "-endless"
     if found.interval is None or half is None:
         return f"{found.side} {number(found.mean)}" if found.side else number(found.mean)
     if half <= _ROUNDING * abs(found.mean):
