@@ -137,6 +137,7 @@ impl Sum {
         let (acks, packet_hops) = self.sent(scenario, scheme, net);
         let network = network(net);
         let used = self.used * connection_bytes(scheme.transport);
+        let rows = series_rows(scenario, net);
         let work = Work {
             hosts: net.hosts.len(),
             packet_hops,
@@ -145,6 +146,7 @@ impl Sum {
             messages: self.messages,
             network,
             used,
+            rows,
             ideal: scenario.measure.ideal,
         };
         let traced = if traces.packets { packet_hops } else { 0.0 };
@@ -155,7 +157,7 @@ impl Sum {
             messages: self.messages,
             packet_hops,
             seconds: work.seconds(&scheme),
-            parts: self.memory(scenario, net, (network, used), traced),
+            parts: self.memory(scenario, net, (network, used), (rows, traced)),
         }
     }
 
@@ -183,16 +185,15 @@ impl Sum {
     }
 
     /// The memory by its use, the largest part first: of the network and of the connections that
-    /// are used as given, and of rows of the trace of packets.
+    /// are used, of rows of time series and of the trace of packets, as given.
     fn memory(
         &self,
         scenario: &Scenario,
         net: &Topology,
         (network, used): (f64, f64),
-        traced: f64,
+        (rows, traced): (f64, f64),
     ) -> Vec<Part> {
         let hosts = net.hosts.len();
-        let rows = series_rows(scenario, net);
         let part = |what, bytes, kept, remedy| Part { what, bytes, kept, remedy };
         let mut parts = vec![
             part(

@@ -21,6 +21,8 @@ const HALF_OF_CONNECTIONS: f64 = 24e6;
 /// A connection that is built, and a message, without its packets.
 const CONNECTION_S: f64 = 4.5e-6;
 const MESSAGE_S: f64 = 2.2e-6;
+/// A row of a time series.
+const SERIES_ROW_S: f64 = 0.35e-6;
 /// The ideal of a message, for each host: as many more messages are under way.
 const IDEAL_MESSAGE_S: f64 = 0.3e-6;
 /// A hop whose packet carries stamps of switches, and one of flows whose ACKs tell the delivery
@@ -40,6 +42,8 @@ pub(super) struct Work {
     pub(super) network: f64,
     /// The bytes of the connections that are used.
     pub(super) used: f64,
+    /// The rows of time series.
+    pub(super) rows: f64,
     /// Whether the ideal of messages is worked out.
     pub(super) ideal: bool,
 }
@@ -54,6 +58,7 @@ impl Work {
             + self.acks * COLD_BURST_S * cold(self.used, HALF_OF_CONNECTIONS)
             + self.connections as f64 * CONNECTION_S
             + self.messages * (MESSAGE_S + ideal)
+            + self.rows * SERIES_ROW_S
     }
 }
 
