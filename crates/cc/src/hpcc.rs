@@ -556,7 +556,11 @@ mod tests {
             let mut rounds = 0_u32;
             while jain(windows(&flows)) < 0.95 {
                 let at = Time::ZERO + Span::from_us(10) * u64::from(rounds);
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "small"
+                )]
                 let hops = [hop(at, 0, sent as u64)];
                 let end = u64::from(rounds) + 1;
                 for flow in &mut flows {
