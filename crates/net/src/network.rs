@@ -240,7 +240,8 @@ impl Network {
     }
 
     /// Lets a host handle the arrival that was announced, which comes at `now`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once, in the loop of all events")]
+    #[inline(always)]
     fn arrive_at_host(&mut self, now: Time, arrival: Component) {
         let Self { hosts, switches, transit, oracle, .. } = self;
         let host = &mut hosts[arrival.node as usize];
@@ -272,6 +273,8 @@ impl Network {
     }
 
     /// Lets a slow host handle a frame.
+    #[cold]
+    #[inline(never)]
     fn take_in(&mut self, now: Time, node: usize, frame: &Frame) {
         let Self { hosts, switches, transit, oracle, .. } = self;
         let connection = (node, frame.connection());

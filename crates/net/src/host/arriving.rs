@@ -10,7 +10,11 @@ use crate::trace::PacketEvent;
 
 impl Host {
     /// Handles an arriving frame; `truth` is the oracle's RTT of its connection.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a host that is slow calls it, too, and all others wait"
+    )]
+    #[inline(always)]
     pub(crate) fn on_arrival(
         &mut self,
         now: Time,
