@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use incast_sim::TraceConfig;
 use incast_sim::foreign::{self, Format, HpccTopology, Options};
 use incast_sim::scenario::Document;
-use incast_sim::{Simulation, TraceConfig};
 
 use super::{CONFIG, TOPOLOGY};
+use crate::common::{numbers, run_with};
 
 /// Ten hosts with two NICs each: 0 to 4 at switches 10 and 11, 5 to 9 at 12 and 13, which two
 /// spines join.
@@ -104,14 +105,8 @@ fn what_is_imported_runs() {
     let flows = flow_file(&pairs, 3);
     let (imported, _) = imported(&[("topology.txt", DUAL), ("flow.txt", &flows)]);
     let document = Document::parse(imported.scenario_toml, "dual.toml").unwrap();
-    let run = Simulation::new(document.scenario(), "timely", 1, TraceConfig::default());
-    let mut run = run.unwrap();
-    while run.advance(1 << 20) {}
-    let report = run.finish();
-    assert!(report.complete && report.books.balance());
-    let messages = report.tables.iter().find(|table| table.name == "messages").unwrap();
-    let done = messages.columns.iter().find(|column| column.name == "completed_us").unwrap();
-    let incast_sim::Values::F64(done) = &done.values else { unreachable!() };
+    let report = run_with(&document, "timely", 1, TraceConfig::default());
+    let done = numbers(&report, "messages", "completed_us");
     assert_eq!(done.iter().filter(|at| at.is_finite()).count(), pairs.len() * 3);
 }
 

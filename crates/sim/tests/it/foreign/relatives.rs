@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use incast_cc::{Bytes, Rate, Span};
+use incast_sim::TraceConfig;
 use incast_sim::foreign::{self, Format, Imported, Kind, Options, Start};
 use incast_sim::scenario::Document;
-use incast_sim::{Simulation, TraceConfig};
 use toml::Table;
 
 use super::{CONFIG, FLOWS, TOPOLOGY, failed_import, pairs};
+use crate::common::{numbers, run_with};
 
 /// Three hosts at a switch.
 const STAR: &str = "4 1 3\n0\n0 1 40Gbps 0.001ms 0\n0 2 40Gbps 0.001ms 0\n0 3 40Gbps 0.001ms 0\n";
@@ -191,14 +192,8 @@ fn gpus_reach_those_of_their_server_over_nvlink_and_others_over_their_nics() {
     assert_eq!(ends(1), ["host0nic1", "host2nic1"]);
     assert_eq!(ends(2), ["host3nic1", "host1nic1"]);
     let document = Document::parse(imported.scenario_toml, "gpus.toml").unwrap();
-    let run = Simulation::new(document.scenario(), "timely", 1, TraceConfig::default());
-    let mut run = run.unwrap();
-    while run.advance(1 << 20) {}
-    let report = run.finish();
-    assert!(report.complete && report.books.balance());
-    let messages = report.tables.iter().find(|table| table.name == "messages").unwrap();
-    let done = messages.columns.iter().find(|column| column.name == "completion_us").unwrap();
-    let incast_sim::Values::F64(done) = &done.values else { unreachable!() };
+    let report = run_with(&document, "timely", 1, TraceConfig::default());
+    let done = numbers(&report, "messages", "completion_us");
     // 1 MB takes 2.8 us at 2,880 Gb/s, and 20 us at 400 Gb/s.
     assert!(done[0] < 4.0 && done[1..].iter().all(|&us| us > 20.0), "{done:?}");
 }
