@@ -125,7 +125,7 @@ fn check_transport(scenario: &Scenario) -> Result<(), Fault> {
     }
     let config = Config {
         segment: transport.segment,
-        payload: transport.mtu.saturating_sub(transport.header),
+        payload: transport.payload(TransportKind::Message),
         line_rate: Rate::from_gbps(1),
         ..Config::default()
     };

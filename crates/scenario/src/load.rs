@@ -65,7 +65,7 @@ impl Scenario {
             .iter()
             .filter(|(_, share)| *share > ROUNDING)
             .map(|&(traffic, _)| {
-                let now = self.traffic[traffic].kind.settings().load().unwrap_or_default();
+                let now = self.traffic[traffic].load().unwrap_or_default();
                 // Down, so that the remedy is no rounding error above.
                 let fits = (now / load * 1e3 + ROUNDING).floor() / 1e3;
                 format!("{} to {fits:.3}", self.traffic_name(traffic))

@@ -294,7 +294,7 @@ fn config_under(scenario: &Scenario, line_rate: Rate, scheme: Scheme, seed: u64)
     let notifies = algorithm.info().needs.contains(&Need::Notifications);
     Config {
         segment: transport.segment,
-        payload: transport.mtu.saturating_sub(transport.header),
+        payload: transport.payload(TransportKind::Message),
         recovery: transport.recovery(),
         nic: transport.nic(),
         header: transport.header,
