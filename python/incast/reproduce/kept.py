@@ -18,15 +18,12 @@ from incast.results.store import unwritable
 
 # JSON has no infinite number.
 _ENDLESS: Mapping[object, float] = {"endless": math.inf, "-endless": -math.inf}
+_WORDS = {value: word for word, value in _ENDLESS.items()}
 
 
 def in_json(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row whose infinite numbers are words."""
-    words = {value: word for word, value in _ENDLESS.items()}
-    return {
-        name: words[one] if isinstance(one, float) and math.isinf(one) else one
-        for name, one in row.items()
-    }
+    return {name: _WORDS.get(one, one) for name, one in row.items()}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from incast.reproduce.kept import in_json
 from incast.reproduce.runs import Done, PlannedRun, Value, values_of
 from incast.reproduce.spec import Experiment, SpecCase, SpecError
 from incast.results.records import known
-from incast.results.seeds import ANYTHING, NOT_NEGATIVE, Spread, spread
+from incast.results.seeds import ANYTHING, NOT_NEGATIVE, Known, Spread, spread
 
 At = int | float | str | None
 
@@ -79,7 +79,7 @@ class Outcome:
         """Their mean, and how far it can be off: not below zero where no seed is."""
         positive = all(value is None or value >= 0 for value in self.values(case, at, column))
         found = [
-            value if (value := done.values.get(column)) is not None else known(done.values, column)
+            _known(done, column)
             for (name, place, _), done in self.runs.items()
             if name == case and place == at
         ]
@@ -180,14 +180,20 @@ class Outcome:
             done = self.runs.get((case.name, at, one))
             if done is None:
                 return None
-            if (found := done.values.get(column)) is not None:
-                return found
-            bound = known(done.values, column)
-            return max(world, bound[0]) if isinstance(bound, tuple) else world
+            found = _known(done, column)
+            if found is None:
+                return world
+            return max(world, found[0]) if isinstance(found, tuple) else found
 
         if not (case.axis and self.axis):
             return value(None)
         return np.array([value(at) for at in self.axis], float)
+
+
+def _known(done: Done, column: str) -> Value | Known:
+    """A value of a run, endless ones too, or its least and greatest; None if nothing is known."""
+    value = done.values.get(column)
+    return known(done.values, column) if value is None else value
 
 
 def outcome(of: Experiment, runs: Sequence[tuple[PlannedRun, Done]], *, quick: bool) -> Outcome:

@@ -87,13 +87,12 @@ def spread(
     least, most = ([end[at] for end in present] for at in (0, 1))
     if least != most:
         return _bounded(least, most, within)
-    known = least
-    count = len(known)
+    known, count = least, len(least)
     if not known:
         return None
     if not all(map(math.isfinite, known)):
         # To leave out what is endless would leave out the slowest.
-        mean = sum(value for value in known if not math.isfinite(value))
+        mean = sum(known)
         return None if math.isnan(mean) else Spread(mean, None, count, within)
     if count == 1:
         return Spread(known[0], None, 1, within)
