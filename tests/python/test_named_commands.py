@@ -220,7 +220,7 @@ def test_what_is_missing_is_found(tmp_path: Path, line: str, missing: str | None
 
 
 def test_what_has_commands_is_read() -> None:
-    """Of each kind something is read, or the test above would hold of nothing."""
+    """Commands of each kind are read, or the test above would hold of nothing."""
     read = [words for page in [*OURS, *OTHERS] for words in commands(page)]
     for start, number in (("make", 20), ("cargo", 20), ("incast", 50)):
         of = [words for words in read if words[0].rpartition("/")[2] == start]

@@ -240,7 +240,7 @@ def arguments(command: str) -> list[str]:
 
 
 def faults(trial: Trial, life_s: float, place: Path, whole: dict[str, Any]) -> list[str]:
-    """What a trial does not keep of what is promised."""
+    """The promises that a trial does not keep."""
     folder = made(place)
     started = Started(arguments(trial.command), folder, terminal=trial.terminal)
     started.wait_until_it_hears()

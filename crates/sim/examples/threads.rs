@@ -5,7 +5,7 @@
 //!     [SCENARIO] [SCHEME] [key=value ...] [THREADS:DOMAINS[:slots|:nodes] ...]
 //! ```
 //!
-//! It runs the scenario once for each number of threads and domains in turn, and compares the
+//! The program runs the scenario once for each number of threads and domains in turn, and compares the
 //! summaries. `slots` and `nodes` say whether all events come in the order of time, or each node
 //! handles its events of a window alone; without them the network chooses. The last column is the
 //! events of each window's fullest domain over the mean: with a core for each domain, the others

@@ -15,7 +15,7 @@ pub(crate) enum Reading {
     Hpcc,
     /// ns3-rdma's.
     Ns3Rdma,
-    /// Both are possible.
+    /// The format of a text that may be of either simulator.
     Either,
 }
 

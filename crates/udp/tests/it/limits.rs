@@ -480,7 +480,7 @@ fn a_peer_that_takes_no_answers_is_closed_and_others_are_answered() {
     assert!(told.contains("1000000000 B is too long: the peer takes up to 67108864 B"), "{told}");
 }
 
-/// What others hold takes no room from peers that hold little.
+/// Memory that others hold takes no room from peers that hold little.
 #[test]
 fn messages_that_never_end_leave_room_for_short_ones_of_others() {
     let mut narrow = options(Security::Plain);
