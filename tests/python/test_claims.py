@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 
 from conftest import Finished
-from incast.reproduce import driver, page
-from incast.reproduce.claims import WORLDS, Verdict, View, judge
+from incast.reproduce import driver, nearness, page
+from incast.reproduce.claims import Verdict, judge
+from incast.reproduce.expressions import WORLDS, View
 from incast.reproduce.spec import Claim, known, load
-from incast.reproduce.words import totals
-from incast.terminal.numbers import measured
+from incast.reproduce.words import kind, percent, totals
+from incast.terminal.numbers import measured, told
 
-VERDICTS = Path(__file__).parent.parent / "golden" / "verdicts.txt"
 FOLDERS = sorted({name.partition("/")[0] for name in known()})
 
 EXPERIMENT = """
@@ -53,7 +53,7 @@ says = "The port has a terabit"
 source = "Figure 1"
 value = "one.throughput_gbps"
 at_least = 1000
-differs = "The port has 20 Gb/s (case one)"
+differs = "The port has {one.throughput_gbps} Gb/s (case one)"
 
 [[claim]]
 says = "There is an RTT"
@@ -183,29 +183,12 @@ def test_an_open_question_without_a_value_is_open_all_the_same() -> None:
     assert (verdict.word, verdict.why) == ("open question", "a has no y")
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_every_claim_that_falls_short_names_the_cause(folder: str) -> None:
-    """The claims that fall short in the table of verdicts, or hold with one seed only."""
-    without = []
-    for line in VERDICTS.read_text(encoding="utf-8").splitlines():
-        name, _, verdicts = line.partition(" ")
-        if not name.startswith(f"{folder}/"):
-            continue
-        claims = load(name).claim
-        for part in verdicts.strip().split("; "):
-            for word in ("falls short ", "one seed only "):
-                if part.startswith(word):
-                    numbers = map(int, part.removeprefix(word).split())
-                    without += [
-                        f"{name} {number}: {claims[number - 1].says}"
-                        for number in numbers
-                        if not claims[number - 1].differs
-                    ]
-    assert without == []
-
-
 def judged(
-    values: list[list[float | None]], *, expression: str = "least(a.y)", **bounds: float
+    values: list[list[float | None]],
+    *,
+    expression: str = "least(a.y)",
+    chance: bool = False,
+    **bounds: float,
 ) -> Verdict:
     """The verdict on an expression of a case whose column y has these values, by seed."""
     claim = Claim("x", value=expression, source="Figure 1", **bounds)
@@ -213,21 +196,22 @@ def judged(
     def view(seed: list[float | None], world: float) -> dict[str, View]:
         return {"a": View("a", {"y": np.array([world if v is None else v for v in seed])})}
 
-    return judge(claim, [[view(seed, world) for world in WORLDS] for seed in values])
+    names = [[view(seed, world) for world in WORLDS] for seed in values]
+    return judge(claim, names, chance=chance)
 
 
 def test_an_endless_seed_is_the_worst_and_not_left_out() -> None:
-    verdict = judged([[0.1], [0.1], [math.inf]], at_most=0.5)
+    verdict = judged([[0.1], [0.1], [math.inf]], at_most=0.5, chance=True)
     assert (verdict.word, verdict.held) == ("falls short", 2)
     assert verdict.text == "falls short, by seed 3, which has no finite value (2 of 3 seeds)"
     assert verdict.measured is not None
     assert measured(verdict.measured) == "endless"
     # What is no number, an endless one over another, is no better.
-    over = judged([[1.0], [math.inf]], expression="most(a.y) / least(a.y)", at_most=2)
+    over = judged([[1.0], [math.inf]], expression="most(a.y) / least(a.y)", at_most=2, chance=True)
     assert over.text == "falls short, by seed 2, which has no finite value (1 of 2 seeds)"
     # Endless is good where much is asked for, and hides no seed that has too little.
     assert judged([[9.0], [math.inf]], at_least=2).word == "holds"
-    short = judged([[1.0], [math.inf]], at_least=2)
+    short = judged([[1.0], [math.inf]], at_least=2, chance=True)
     assert short.text == "falls short, by a factor of 2, by seed 1 (1 of 2 seeds)"
 
 
@@ -276,3 +260,166 @@ def test_what_is_endless_in_a_run_is_kept_and_told(file: Path, tmp_path: Path) -
     said = json.loads((out / found.experiment.name / "result.json").read_text())
     assert said["rows"][0]["wait"] == "endless"
     assert "endless" in (out / "index.html").read_text()
+
+
+def seeds(*values: float, **bounds: float) -> Verdict:
+    """The verdict on one value a seed, where chance matters."""
+    return judged([[value] for value in values], chance=True, **bounds)
+
+
+def test_a_claim_holds_by_its_whole_interval() -> None:
+    """1, 2, 3 have the mean 2 and the half width 4.303 / √3 = 2.484 (Student's t, 2 degrees)."""
+    assert seeds(1.0, 2.0, 3.0, at_most=4.49).word == "holds"
+    assert seeds(1.0, 2.0, 3.0, at_most=4.48).word == "undecided"
+    assert seeds(1.0, 2.0, 3.0, at_most=2.0).word == "undecided"
+    assert seeds(1.0, 2.0, 3.0, at_most=-0.48).word == "undecided"
+    assert seeds(1.0, 2.0, 3.0, at_most=-0.49).word == "falls short"
+    assert seeds(1.0, 2.0, 3.0, at_least=-0.49).word == "holds"
+    assert seeds(1.0, 2.0, 3.0, at_least=4.49).word == "falls short"
+    # With two bounds the interval must lie between them.
+    assert seeds(1.0, 2.0, 3.0, at_least=-1, at_most=5).word == "holds"
+    assert seeds(1.0, 2.0, 3.0, at_least=1.5, at_most=2.5).word == "undecided"
+    assert seeds(1.0, 2.0, 3.0, at_least=5, at_most=6).word == "falls short"
+
+
+def test_an_undecided_claim_says_how_many_seeds_would_decide() -> None:
+    """The deviation of 1, 2, 3 is 1, and the bound 3 is 1 away: t(5) / √6 = 1.05, t(6) / √7 < 1."""
+    verdict = seeds(1.0, 2.0, 3.0, at_most=3.0)
+    assert verdict.needed == 7
+    assert (
+        verdict.text
+        == "undecided, its interval crosses 3; some 7 seeds would decide (3 of 3 seeds)"
+    )
+    assert verdict.keeps
+    at_its_bound = seeds(1.0, 2.0, 3.0, at_most=2.0)
+    assert at_its_bound.needed is None
+    assert "more than 1,000 seeds would decide" in at_its_bound.text
+
+
+def test_one_seed_decides_nothing_where_chance_matters() -> None:
+    kept, missed = seeds(1.0, at_most=2.0), seeds(3.0, at_most=2.0)
+    assert kept.text == "undecided, one seed, which keeps the bounds"
+    assert missed.text == "undecided, one seed, which misses them by 50.0%"
+    assert (kept.keeps, missed.keeps) == (True, False)
+    alone = judged([[1.0]], at_most=2.0)
+    assert alone.text == "holds (without chance)"
+
+
+@pytest.mark.parametrize(
+    ("published", "value", "word", "bound"),
+    [
+        (2.0, 2.49, "holds", "≥ 1.6, ≤ 2.5"),
+        (2.0, 1.59, "falls short", "≥ 1.6, ≤ 2.5"),
+        (2.0, 2.51, "falls short", "≥ 1.6, ≤ 2.5"),
+        (-10.0, -12.4, "holds", "≥ -12.5, ≤ -8"),
+    ],
+)
+def test_an_equality_has_two_bounds(published: float, value: float, word: str, bound: str) -> None:
+    verdict = judged([[value]], published=published)
+    assert (verdict.word, verdict.bound) == (word, bound)
+    assert verdict.off == pytest.approx(value / published - 1)
+
+
+@pytest.mark.parametrize(
+    ("off", "text", "place"),
+    [
+        (0.1, "+10 %", 0), (-0.004, "0 %", 0), (-0.24, "-24 %", 1), (0.26, "+26 %", 2),
+        (-0.5, "-50 %", 2), (1.01, "2 times", 3), (-0.51, "0.49 times", 3), (-3.0, "-2 times", 3),
+    ],
+)  # fmt: skip
+def test_a_difference_is_told_and_has_its_class(off: float, text: str, place: int) -> None:
+    assert percent(off) == text
+    assert nearness.class_of(off) == place
+
+
+SETUPS = """
+[[case]]
+name = "fit"
+scheme = "timely"
+fitted = "the number of connections, to the row of figure 1"
+
+[[claim]]
+says = "As fast as published"
+source = "Figure 1: 20 Gb/s"
+value = "one.throughput_gbps"
+published = 20
+was = "at least 5 Gb/s"
+differs = "one connection has {one.throughput_gbps} Gb/s, four have {four.throughput_gbps}"
+
+[[claim.setup]]
+name = "earlier: four connections"
+cases = { one = "four" }
+differs = "four have {four.throughput_gbps} Gb/s"
+
+[[claim.setup]]
+name = "twice"
+value = "2 * one.throughput_gbps"
+
+[[claim]]
+says = "As fast as fitted"
+source = "Figure 1"
+value = "fit.throughput_gbps"
+published = 20
+"""
+
+
+def test_other_set_ups_are_listed_and_not_counted(file: Path, tmp_path: Path) -> None:
+    file.write_text(EXPERIMENT + SETUPS)
+    out = tmp_path / "out"
+    (found,) = driver.reproduce([load(file)], out, jobs=1)
+    main, fit = found.verdicts[-2:]
+    assert [other.setup for other in main.others] == ["earlier: four connections", "twice"]
+    earlier, twice = main.others
+    values = [found.spread(case, None, "throughput_gbps") for case in ("one", "four")]
+    assert all(values)
+    one, four = (value.mean for value in values if value)
+    assert main.measured is not None
+    assert earlier.measured is not None
+    assert twice.measured is not None
+    assert (main.measured.mean, earlier.measured.mean) == (one, four)
+    assert twice.measured.mean == pytest.approx(2 * one)
+    # Counted once, and apart where a value was fitted.
+    assert totals(found.verdicts).startswith("3 claims of the sources: ")
+    assert "1 that rests on a fitted value: " in totals(found.verdicts)
+    assert fit.fitted == "the number of connections, to the row of figure 1"
+    assert kind(fit) == "fitted"
+    (claims, fitted) = nearness.rows([found])
+    assert (claims.total, fitted.total) == (1, 1)
+    page_text, summary = (out / "index.html").read_text(), (out / "summary.md").read_text()
+    for text in (page_text, summary):
+        for wanted in (
+            "earlier: four connections", "before: at least 5 Gb/s",
+            "the number of connections, to the row of figure 1",
+        ):  # fmt: skip
+            assert wanted in text, wanted
+    assert page_text.count("data-verdict=") == len(found.verdicts)
+
+
+def test_causes_have_the_numbers_of_their_runs(file: Path, tmp_path: Path) -> None:
+    file.write_text(EXPERIMENT + SETUPS)
+    (found,) = driver.reproduce([load(file)], tmp_path / "out", jobs=1)
+    verdict = found.verdicts[-2]
+    if verdict.word == "holds":
+        pytest.fail("the test needs a claim that does not hold")
+    values = [found.spread(case, None, "throughput_gbps") for case in ("one", "four")]
+    one, four = (told(value.mean) for value in values if value)
+    assert verdict.cause == f"one connection has {one} Gb/s, four have {four}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("{one.throughput_gbps} Gb/s, four", "{one.thruput_gbps} Gb/s, four", 'no "thruput_gbps"'),
+        ("{one.throughput_gbps} Gb/s, four", "{one.} Gb/s, four", "invalid syntax"),
+        ('cases = { one = "four" }', 'cases = { one = "five" }', 'there is no "five"'),
+        ('cases = { one = "four" }', "", "expected cases or a value"),
+        ("published = 20\nwas", "published = 0\nwas", "published is 0, which nothing comes near"),
+        ("published = 20\nwas", "was", "expected value, and at_most, at_least or a published"),
+    ],
+)
+def test_a_set_up_or_a_cause_that_is_none_is_refused(
+    file: Path, old: str, new: str, said: str, command: Callable[..., Finished]
+) -> None:
+    assert SETUPS.count(old) == 1
+    file.write_text(EXPERIMENT + SETUPS.replace(old, new))
+    assert said in command("reproduce", str(file)).error

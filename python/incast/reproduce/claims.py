@@ -1,31 +1,25 @@
 """Claims and their verdicts: an expression for each seed, and a verdict over all."""
 
-import ast
 import math
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-import simpleeval
+from incast.reproduce.expressions import MissingValueError, Names, evaluate
+from incast.reproduce.spec import Claim
+from incast.results.seeds import Spread, spread, t95
 
-from incast.base.words import nearest
-from incast.reproduce.runs import Value
-from incast.reproduce.spec import Claim, SpecError
-from incast.results.seeds import Spread, spread
-
-Floats = npt.NDArray[np.float64]
-Word = Literal["holds", "one seed only", "falls short", "not comparable", "open question"]
+Word = Literal["holds", "undecided", "falls short", "not comparable", "open question"]
 
 # A claim that fails by the last digit of a double does not fail.
 _SLACK = 1e-9
+_MOST_SEEDS = 1000
+"""The most seeds that a verdict names; a value that needs more is at its bound."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, judged."""
+    """A claim, judged in one set-up."""
 
     claim: Claim
     word: Word
@@ -35,29 +29,50 @@ class Verdict:
     seeds: int = 0
     held: int = 0
     """The number of seeds by which it holds."""
+    chance: bool = True
+    """Whether its runs differ from seed to seed."""
+    keeps: bool = False
+    """Whether the mean over the seeds keeps the bounds."""
+    needed: int | None = None
+    """The seeds that would decide it, if mean and deviation stay: None unless undecided."""
+    setup: str = ""
+    """The name of the set-up, if it is not the main one."""
+    fitted: str = ""
+    """What was fitted to numbers of the source that the value rests on; empty if nothing was."""
+    cause: str = ""
+    """The cause of a mean outside the bounds, with the numbers of the runs that show it."""
+    others: tuple["Verdict", ...] = ()
+    """The same claim in other set-ups, which are listed and not counted."""
 
     @property
     def bound(self) -> str:
         """The bounds in words: `≤ 0.15`."""
-        if self.claim.at_least is not None and self.claim.at_least == self.claim.at_most:
-            return f"= {self.claim.at_least:g}"
+        least, most = self.claim.asked
+        if least is not None and least == most:
+            return f"= {least:.4g}"
         parts = []
-        if self.claim.at_least is not None:
-            parts.append(f"≥ {self.claim.at_least:g}")
-        if self.claim.at_most is not None:
-            parts.append(f"≤ {self.claim.at_most:g}")
+        if least is not None:
+            parts.append(f"≥ {least:.4g}")
+        if most is not None:
+            parts.append(f"≤ {most:.4g}")
         return ", ".join(parts)
 
     @property
-    def cause(self) -> str:
-        """The cause of a shortfall, from the experiment's file; empty where there is none."""
-        return self.claim.differs if self.word in ("falls short", "one seed only") else ""
+    def off(self) -> float | None:
+        """The difference to the published number, as a share of it; None where there is none."""
+        said = self.claim.published
+        if isinstance(said, str) or not said or self.measured is None:
+            return None
+        return self.measured.mean / said - 1 if math.isfinite(self.measured.mean) else None
 
     @property
     def agreed(self) -> str:
         """The number of seeds that keep the bounds, in words: ` (2 of 3 seeds)`."""
-        judged = self.seeds > 1 and self.word != "open question"
-        return f" ({self.held} of {self.seeds} seeds)" if judged else ""
+        if self.word in ("open question", "not comparable") or not self.seeds:
+            return ""
+        if not self.chance:
+            return " (without chance)"
+        return f" ({self.held} of {self.seeds} seeds)" if self.seeds > 1 else ""
 
     @property
     def text(self) -> str:
@@ -65,43 +80,14 @@ class Verdict:
         return f"{self.word}{f', {self.why}' if self.why else ''}{self.agreed}"
 
 
-class MissingValueError(Exception):
-    """A value that an expression needs and no run has."""
+def judge(claim: Claim, names: Sequence[Sequence[Names]], *, chance: bool = True) -> Verdict:
+    """Judges a claim; `names` has those of each seed, in each of the worlds.
 
+    * It holds if the whole confidence interval of the mean over the seeds keeps the bounds.
+    * It falls short if no value of the interval does.
+    * Else it is undecided, and so is one seed alone, unless there is no chance in it.
 
-@dataclass(frozen=True)
-class View:
-    """The columns of a case, with one seed: a number each, or an array along the axis.
-
-    An array has NaN where the case is not run. What a run should have and has not is another
-    number in each of the [WORLDS][].
-    """
-
-    case: str
-    columns: Mapping[str, Value | Floats]
-
-    def __getattr__(self, name: str) -> Value | Floats:
-        """A column by its name."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        value = self.columns.get(name)
-        if value is None or (isinstance(value, np.ndarray) and np.isnan(value).all()):
-            raise MissingValueError(f"{self.case} has no {name}")
-        return value
-
-
-WORLDS = (-math.inf, 0.0, math.inf)
-"""Numbers in place of those that runs lack. A claim is judged by that which is worst for it."""
-
-Names = Mapping[str, Any]
-"""The names that expressions know, for one seed."""
-
-
-def judge(claim: Claim, names: Sequence[Sequence[Names]]) -> Verdict:
-    """Judges a claim; `names` has those of each seed, in each of the [WORLDS][].
-
-    It holds if the mean over the seeds keeps the bounds; an open question has none. A value that is
-    endless or not there is the worst that it can be.
+    A value that is endless or not there is the worst that it can be. An open question has none.
 
     Raises:
         SpecError: Its expression names what there is not, or is none.
@@ -109,39 +95,91 @@ def judge(claim: Claim, names: Sequence[Sequence[Names]]) -> Verdict:
     unjudged: Word = "open question" if claim.kind == "open" else "not comparable"
     if claim.not_comparable:
         return Verdict(claim, unjudged, claim.not_comparable)
+    place = f'claim "{claim.says}"'
     try:
-        worlds = [[_evaluate(claim, known) for known in seed] for seed in names]
+        worlds = [[evaluate(claim.value, known, place) for known in seed] for seed in names]
     except MissingValueError as missing:
         return Verdict(claim, unjudged, str(missing))
     if claim.kind == "open":
         measured = spread([seed[0] for seed in worlds if len(set(seed)) == 1])
         if measured is None:
             return Verdict(claim, unjudged, "the expression has no value", None, len(worlds))
-        return Verdict(claim, unjudged, "", measured, measured.count)
+        return Verdict(claim, unjudged, "", measured, measured.count, chance=chance)
     values = [_worst(claim, seed) for seed in worlds]
-    held = sum(_excess(claim, value) <= 0 for value in values)
+    return _judged(claim, values, chance=chance)
+
+
+def _judged(claim: Claim, values: Sequence[float], *, chance: bool) -> Verdict:
+    """The verdict on the values of the seeds."""
     measured = spread(values)
-    if all(map(math.isfinite, values)) and measured is not None:
-        decides, where = measured.mean, ""
-    else:
+    held = sum(_excess(claim, value) <= 0 for value in values)
+    if measured is None or not all(map(math.isfinite, values)):
         # The mean of an endless value and of others says nothing of the others.
         decides = _worst(claim, values)
-        where = f"by seed {values.index(decides) + 1}"
-    word: Word = "one seed only" if held == 1 < len(values) else "holds"
-    why = ""
-    if _excess(claim, decides) > 0:
+        low, high = decides, decides
+        where = f"by seed {values.index(decides) + 1}" if decides in values else ""
+    else:
+        decides, where = measured.mean, ""
+        low, high = measured.interval or (decides, decides)
+    keeps = _excess(claim, decides) <= 0
+    far = "" if keeps or not math.isfinite(decides) else _how_far(claim, decides)
+    why = ", ".join(filter(None, (far, where)))
+    if not keeps and not far:
+        why += ", which has no finite value"
+    word: Word
+    needed = None
+    if len(values) == 1 and chance:
+        word = "undecided"
+        why = f"one seed, which {'keeps the bounds' if keeps else f'misses them {why}'}"
+    elif _excess(claim, low) <= 0 and _excess(claim, high) <= 0:
+        word, why = "holds", ""
+    elif _apart(claim, low, high):
         word = "falls short"
-        far = _how_far(claim, decides) if math.isfinite(decides) else ""
-        why = ", ".join(filter(None, (far, where)))
-        why += "" if far else ", which has no finite value"
-    return Verdict(claim, word, why, measured, len(values), held)
+    else:
+        word, needed = "undecided", _needed(claim, values)
+        bound = f"its interval crosses {_crossed(claim, low, high):.4g}"
+        seeds = f"more than {_MOST_SEEDS:,}" if needed is None else f"some {needed:,}"
+        why = f"{bound}; {seeds} seeds would decide"
+    return Verdict(
+        claim, word, why, measured, len(values), held, chance=chance, keeps=keeps, needed=needed
+    )
+
+
+def _apart(claim: Claim, low: float, high: float) -> bool:
+    """Whether no value from low to high keeps the bounds."""
+    least, most = claim.asked
+    below = least is not None and high < least - _slack(high)
+    above = most is not None and low > most + _slack(low)
+    return below or above
+
+
+def _crossed(claim: Claim, low: float, high: float) -> float:
+    """The bound that lies between low and high; of two the one that is nearer to their middle."""
+    middle = (low + high) / 2
+    inside = [bound for bound in claim.asked if bound is not None and low <= bound <= high]
+    return min(inside, key=lambda bound: abs(bound - middle))
+
+
+def _needed(claim: Claim, values: Sequence[float]) -> int | None:
+    """The least number of seeds whose interval crosses no bound, if mean and deviation stay.
+
+    The half width of n seeds is t(0.975, n - 1) s / √n; it must fall below the distance of the mean
+    from the nearest bound. None if that takes more than [_MOST_SEEDS][].
+    """
+    mean = math.fsum(values) / len(values)
+    deviation = math.sqrt(math.fsum((one - mean) ** 2 for one in values) / (len(values) - 1))
+    distance = min(abs(mean - bound) for bound in claim.asked if bound is not None)
+    for count in range(len(values) + 1, _MOST_SEEDS + 1):
+        if t95(count - 1) * deviation / math.sqrt(count) <= distance:
+            return count
+    return None
 
 
 def _worst(claim: Claim, values: Sequence[float]) -> float:
     """The value that is farthest from keeping the bounds; what is no number is farther than all."""
     worst = max(values, key=lambda value: _excess(claim, value))
     if math.isnan(worst):
-        return -math.inf if claim.at_most is None else math.inf
+        return -math.inf if claim.asked[1] is None else math.inf
     return worst
 
 
@@ -149,88 +187,21 @@ def _excess(claim: Claim, value: float) -> float:
     """The distance of a value from the bounds, below zero inside."""
     if math.isnan(value):
         return math.inf
-    above = -math.inf if claim.at_most is None else value - claim.at_most
-    below = -math.inf if claim.at_least is None else claim.at_least - value
+    least, most = claim.asked
+    above = -math.inf if most is None else value - most
+    below = -math.inf if least is None else least - value
     excess = max(above, below)
-    return excess - _SLACK * max(1.0, abs(value)) if math.isfinite(value) else excess
+    return excess - _slack(value) if math.isfinite(value) else excess
+
+
+def _slack(value: float) -> float:
+    return _SLACK * max(1.0, abs(value)) if math.isfinite(value) else 0.0
 
 
 def _how_far(claim: Claim, value: float) -> str:
-    most, least = claim.at_most, claim.at_least
+    least, most = claim.asked
     bound = (most if most is not None and value > most else least) or 0.0
     if bound and value / bound > 0:
         factor = max(value / bound, bound / value)
         return f"by a factor of {factor:.2g}" if factor >= 2 else f"by {abs(value / bound - 1):.1%}"
     return f"by {abs(value - bound):.3g}"
-
-
-def _evaluate(claim: Claim, names: Mapping[str, Any]) -> float:
-    evaluator = simpleeval.SimpleEval(_OPERATORS, _FUNCTIONS, dict(names))
-    try:
-        with np.errstate(all="ignore"):
-            value = evaluator.eval(claim.value)
-        return float(value)
-    except (MissingValueError, SpecError):
-        raise
-    except ZeroDivisionError:
-        return math.nan
-    except simpleeval.NameNotDefined as error:
-        raise SpecError(
-            f'claim "{claim.says}": no such name as {error.name}; {nearest(error.name, names)}'
-        ) from None
-    except (simpleeval.InvalidExpression, SyntaxError, TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise SpecError(f'claim "{claim.says}": {claim.value}: {reason}') from None
-
-
-def _trend(x: Floats, y: Floats) -> float:
-    """Spearman's rank correlation: 1 where y rises with every step of x, -1 where it falls."""
-    there = ~np.isnan(y)
-    if there.sum() < 2:
-        raise MissingValueError("a trend needs two values")
-    ranks = [_ranks(values[there]) for values in (np.asarray(x, float), y)]
-    if any(np.ptp(rank) == 0 for rank in ranks):
-        return 0.0
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-
-
-def _ranks(values: Floats) -> Floats:
-    """Places in the order of size; equal values share the mean of theirs."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return ((2 * last - counts - 1) / 2.0)[inverse]
-
-
-def _last_where(x: Floats, holds: npt.NDArray[np.bool_]) -> float:
-    """The highest x up to which it holds without a gap; below the first, zero."""
-    order = np.argsort(x)
-    kept = np.cumprod(np.asarray(holds)[order].astype(int)).astype(bool)
-    return float(np.asarray(x)[order][kept].max()) if kept.any() else 0.0
-
-
-def _at(x: Floats, wanted: float | str, y: Floats) -> float:
-    """The value of y where x is the one that is asked for."""
-    found = np.flatnonzero(np.asarray(x) == wanted)
-    if not found.size or np.isnan(y[found[0]]):
-        raise MissingValueError(f"no value at {wanted}")
-    return float(y[found[0]])
-
-
-# The library's guard against long strings would take an array for one.
-_OPERATORS = {**simpleeval.DEFAULT_OPERATORS, ast.Mult: operator.mul, ast.Pow: operator.pow}
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "abs": np.abs,
-    "at": _at,
-    "first": lambda y: y[0],
-    "last": lambda y: y[-1],
-    "last_where": _last_where,
-    "least": lambda *values: float(np.nanmin(np.hstack(values))),
-    "log": np.log,
-    "mean": lambda *values: float(np.nanmean(np.hstack(values))),
-    "most": lambda *values: float(np.nanmax(np.hstack(values))),
-    "sqrt": np.sqrt,
-    "trend": _trend,
-    "where_least": lambda x, y: x[np.nanargmin(y)],
-    "where_most": lambda x, y: x[np.nanargmax(y)],
-}
-"""The functions of expressions, as docs/how-to/adding-an-experiment.md describes them."""

@@ -1,22 +1,47 @@
 """The outcome of an experiment: rows, curves, verdicts."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from incast import _core
-from incast.reproduce.claims import WORLDS, Floats, Names, Verdict, View, judge
+from incast.reproduce.claims import Verdict, judge
+from incast.reproduce.expressions import (
+    WORLDS,
+    Floats,
+    Names,
+    View,
+    filled,
+    names_in,
+)  # fmt: skip
 from incast.reproduce.kept import in_json
 from incast.reproduce.runs import Done, PlannedRun, Value, values_of
-from incast.reproduce.spec import Experiment, SpecCase, SpecError
+from incast.reproduce.spec import Claim, Experiment, Published, Setup, SpecCase, SpecError
 from incast.results.records import known
 from incast.results.seeds import ANYTHING, NOT_NEGATIVE, Known, Spread, spread
 
 At = int | float | str | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A published value of a table or figure, beside the measured one."""
+
+    published: Published
+    case: SpecCase
+    measured: Spread
+
+    @property
+    def off(self) -> float | None:
+        """The difference as a share of the published value; None where that is zero."""
+        said, mean = self.published.value, self.measured.mean
+        return mean / said - 1 if said and np.isfinite(mean) else None
 
 
 @dataclass(frozen=True)
@@ -50,18 +75,49 @@ class Outcome:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """The verdict on each claim.
+        """The verdict on each claim, with those of its other set-ups.
 
         Raises:
             SpecError: The expression of a claim is none.
         """
-        known = [
-            [self._names(seed, world) for world in WORLDS] for seed in range(1, self.seeds + 1)
-        ]
         try:
-            return [judge(claim, known) for claim in self.experiment.claim]
+            return [
+                dataclasses.replace(
+                    self._verdict(claim),
+                    others=tuple(self._verdict(claim, setup) for setup in claim.setup),
+                )
+                for claim in self.experiment.claim
+            ]
         except SpecError as error:
             raise SpecError(f"{self.experiment.name}: {error}") from None
+
+    @cached_property
+    def differs(self) -> str:
+        """The known reason why results differ, with the numbers of the runs."""
+        return filled(self.experiment.differs, self._told, f"{self.experiment.name}: differs")
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """The published values of tables and figures that were measured here, too."""
+        found = []
+        for one in self.experiment.published:
+            case = self.experiment.case_of(one.case)
+            measured = self.spread(one.case, one.at, one.column)
+            if measured is not None:
+                found.append(Cell(one, case, measured))
+        return found
+
+    def without_chance(self, case: SpecCase) -> bool:
+        """Whether a case is a fluid model, or two seeds and more gave the same numbers."""
+        if case.fluid:
+            return True
+        by_place: dict[At, list[Mapping[str, Value]]] = {}
+        for (name, at, _), done in self.runs.items():
+            if name == case.name:
+                by_place.setdefault(at, []).append(done.values)
+        return all(
+            len(own) > 1 and all(values == own[0] for values in own) for own in by_place.values()
+        )
 
     def places(self, case: SpecCase) -> list[At]:
         """The values of the axis at which a case was run; None where it has none."""
@@ -130,31 +186,76 @@ class Outcome:
             "quick": self.quick,
             "seeds": self.seeds,
             "seconds": round(self.seconds, 1),
-            "claims": [
+            "claims": [_verdict_dict(verdict) for verdict in self.verdicts],
+            "published": [
                 in_json(
                     {
-                        "says": verdict.claim.says,
-                        "source": verdict.claim.source or None,
-                        "ours": verdict.claim.ours or None,
-                        "open": verdict.claim.open or None,
-                        "verdict": verdict.word,
-                        "why": verdict.why,
-                        "differs": verdict.cause or None,
-                        "value": verdict.claim.value,
-                        "published": verdict.claim.published,
-                        "at_least": verdict.claim.at_least,
-                        "at_most": verdict.claim.at_most,
-                        "measured": verdict.measured and verdict.measured.mean,
-                        "half_width": verdict.measured and verdict.measured.half_width,
-                        "seeds": verdict.seeds,
-                        "seeds_held": verdict.held,
+                        "case": cell.published.case,
+                        "at": cell.published.at,
+                        "column": cell.published.column,
+                        "published": cell.published.value,
+                        "measured": cell.measured.mean,
+                        "off": cell.off,
+                        "fitted": cell.case.fitted or None,
                     }
                 )
-                for verdict in self.verdicts
+                for cell in self.cells
             ],
             "earlier": [case.name for case in self.experiment.case if case.earlier],
             "rows": [in_json(row) for row in self.rows.to_dicts()],
         }
+
+    def _verdict(self, claim: Claim, setup: Setup | None = None) -> Verdict:
+        """The verdict on a claim in its main set-up, or in another one."""
+        place = f'claim "{claim.says}"'
+        swapped: Mapping[str, str] = {}
+        if setup is not None:
+            swapped = setup.cases
+            claim = msgspec.structs.replace(
+                claim, value=setup.value or claim.value, differs=setup.differs, setup=[]
+            )
+        cases = [
+            self.experiment.case_of(swapped.get(name, name))
+            for name in sorted(names_in(claim.value))
+        ]
+        random = [case for case in cases if not self.without_chance(case)]
+        known = [self._swapped(worlds, swapped) for worlds in self._worlds]
+        # Seeds that all cases have; a fluid model has the same value for each.
+        counts = [self._seeds_of(case) for case in cases if not case.fluid]
+        found = judge(claim, known[: min(counts, default=1)], chance=bool(random))
+        unsettled = found.word in ("falls short", "undecided")
+        fitted = "; ".join(dict.fromkeys(case.fitted for case in cases if case.fitted))
+        return dataclasses.replace(
+            found,
+            setup=setup.name if setup else "",
+            fitted=fitted,
+            cause=filled(claim.differs, self._told, place) if unsettled else "",
+        )
+
+    @staticmethod
+    def _swapped(worlds: Sequence[Names], cases: Mapping[str, str]) -> list[Names]:
+        """The names of a seed, with cases that stand in for others."""
+        return [
+            {**names, **{name: names[other] for name, other in cases.items() if other in names}}
+            for names in worlds
+        ]
+
+    @cached_property
+    def _worlds(self) -> list[list[Names]]:
+        """The names that expressions know, for each seed, in each of the worlds."""
+        return [[self._names(seed, world) for world in WORLDS] for seed in self._seed_numbers]
+
+    @property
+    def _told(self) -> list[Names]:
+        """The names for the texts of causes; what runs lack is endless there."""
+        return [worlds[-1] for worlds in self._worlds]
+
+    @property
+    def _seed_numbers(self) -> range:
+        return range(1, self.seeds + 1)
+
+    def _seeds_of(self, case: SpecCase) -> int:
+        return max((seed for name, _, seed in self.runs if name == case.name), default=0)
 
     def _names(self, seed: int, world: float) -> Names:
         """The names that expressions know, for one seed: cases, and the values of the axis."""
@@ -164,6 +265,7 @@ class Outcome:
                 {column: self._column(case, seed, column, world) for column in self.columns},
             )
             for case in self.experiment.case
+            if case.fluid or seed <= self._seeds_of(case)
         }
         if self.experiment.axis is not None:
             names[self.experiment.axis.name] = np.array(self.axis)
@@ -194,6 +296,38 @@ def _known(done: Done, column: str) -> Value | Known:
     """A value of a run, endless ones too, or its least and greatest; None if nothing is known."""
     value = done.values.get(column)
     return known(done.values, column) if value is None else value
+
+
+def _verdict_dict(verdict: Verdict) -> dict[str, Any]:
+    """A verdict, ready for JSON."""
+    claim = verdict.claim
+    least, most = claim.asked
+    return in_json(
+        {
+            "says": claim.says,
+            "setup": verdict.setup or None,
+            "source": claim.source or None,
+            "ours": claim.ours or None,
+            "open": claim.open or None,
+            "verdict": verdict.word,
+            "why": verdict.why,
+            "differs": verdict.cause or None,
+            "value": claim.value,
+            "published": claim.published,
+            "at_least": least,
+            "at_most": most,
+            "was": claim.was or None,
+            "fitted": verdict.fitted or None,
+            "measured": verdict.measured and verdict.measured.mean,
+            "half_width": verdict.measured and verdict.measured.half_width,
+            "off": verdict.off,
+            "keeps": verdict.keeps,
+            "chance": verdict.chance,
+            "seeds": verdict.seeds,
+            "seeds_held": verdict.held,
+            "seeds_needed": verdict.needed,
+        }
+    ) | ({"setups": [_verdict_dict(other) for other in verdict.others]} if verdict.others else {})
 
 
 def outcome(of: Experiment, runs: Sequence[tuple[PlannedRun, Done]], *, quick: bool) -> Outcome:

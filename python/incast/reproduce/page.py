@@ -1,19 +1,30 @@
-"""The report: one HTML file that needs nothing beside it, and its summary as Markdown."""
+"""The report: one HTML file that needs nothing beside it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from incast import _core
+from incast.reproduce import nearness, summary
 from incast.reproduce.claims import Verdict
 from incast.reproduce.interactive import inline
 from incast.reproduce.live import Page
+from incast.reproduce.outcome import Outcome
 from incast.reproduce.say import table
 from incast.reproduce.shelf import WrittenOutcome, put
-from incast.reproduce.words import SIGNS, case_label, counted, earlier, origin, totals
+from incast.reproduce.words import (
+    SIGNS,
+    case_label,
+    counted,
+    difference,
+    earlier,
+    marks,
+    origin,
+    totals,
+)  # fmt: skip
 from incast.results.store import unwritable
 from incast.terminal.numbers import measured, number, stated
 
@@ -46,7 +57,7 @@ def write(found: Sequence[WrittenOutcome], out: Path, live: Page | None = None) 
     """
     try:
         put(out / "index.html", html(found, live))
-        put(out / "summary.md", markdown(found))
+        put(out / "summary.md", summary.markdown([one.outcome for one in found], SOURCES))
     except OSError as error:
         raise unwritable(out, error) from None
 
@@ -68,43 +79,34 @@ def html(found: Sequence[WrittenOutcome], live: Page | None = None) -> str:
     return environment.get_template("report.html.j2").render(**_content(found, live))
 
 
-def markdown(found: Sequence[WrittenOutcome]) -> str:
-    """The summary: a table of verdicts for each source."""
-    content = _content(found)
-    lines = [f"{content['totals']}. incast {content['version']}{_quick(found)}.", ""]
-    headings = ("experiment", "claim", "source", "published", "asked", "measured", "verdict")
-    for source in content["sources"]:
-        lines += [f"## {source['title']}", "", _row(headings), _row(["---"] * len(headings))]
-        for section in source["sections"]:
-            for claim in section["claims"]:
-                own = (claim[key] for key in ("says", "origin", "published", "bound", "measured"))
-                why = f". {claim['cause']}" if claim["cause"] else ""
-                cells = (f"`{section['name']}`", *own, f"{claim['sign']} {claim['verdict']}{why}")
-                lines.append(_row(cells))
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
-
-
-def _quick(found: Sequence[WrittenOutcome]) -> str:
-    return ", quick form" if any(one.outcome.quick for one in found) else ""
-
-
 def _content(found: Sequence[WrittenOutcome], live: Page | None = None) -> dict[str, Any]:
     verdicts = [verdict for one in found for verdict in one.outcome.verdicts]
     by_source: dict[str, list[WrittenOutcome]] = {name: [] for name in SOURCES}
     for one in found:
         by_source.setdefault(one.outcome.experiment.source, []).append(one)
+    outcomes = [one.outcome for one in found]
     return {
         "version": _core.__version__,
-        "quick": any(one.outcome.quick for one in found),
+        "quick": any(one.quick for one in outcomes),
         "totals": f"{_count(len(found), 'experiment')}; {totals(verdicts)}",
         "words": [word for word in SIGNS if any(verdict.word == word for verdict in verdicts)],
-        "hours": sum(one.outcome.seconds for one in found) / 3600,
+        "hours": sum(one.seconds for one in outcomes) / 3600,
         "signs": SIGNS,
+        "rules": summary.RULES,
+        "classes": nearness.CLASSES,
+        "near": nearness.rows(outcomes),
+        "short": [
+            {"name": of.experiment.name, "anchor": _anchor(of), "claim": _claim(verdict)}
+            for of, verdict in summary.of_sources(outcomes, "falls short")
+        ],
+        "fitted": [
+            {"name": of.experiment.name, "anchor": _anchor(of), "text": text}
+            for of, text in summary.fitted(outcomes)
+        ],
+        "changed": [
+            {"name": of.experiment.name, "anchor": _anchor(of), "claim": _claim(verdict)}
+            for of in outcomes for verdict in of.verdicts if verdict.claim.was
+        ],
         "sources": [
             {
                 "name": source,
@@ -115,7 +117,11 @@ def _content(found: Sequence[WrittenOutcome], live: Page | None = None) -> dict[
             for source, own in by_source.items()
             if own
         ],
-    }
+    }  # fmt: skip
+
+
+def _anchor(of: Outcome) -> str:
+    return of.experiment.name.replace("/", "-")
 
 
 def _count(number_of: int, what: str) -> str:
@@ -129,12 +135,12 @@ def _section(one: WrittenOutcome, live: Page | None) -> dict[str, Any]:
     cells = [values for _, values in [*front, *columns]]
     return {
         "name": experiment.name,
-        "anchor": experiment.name.replace("/", "-"),
+        "anchor": _anchor(of),
         "title": experiment.title,
         "place": experiment.place,
         "about": _paragraphs(experiment.about),
         "assumed": experiment.assumed,
-        "differs": _paragraphs(experiment.differs),
+        "differs": _paragraphs(of.differs),
         "claims": [_claim(verdict) for verdict in of.verdicts],
         "counted": counted(of.verdicts),
         "headings": [heading for heading, _ in [*front, *columns]],
@@ -186,12 +192,13 @@ def _parameters(one: WrittenOutcome) -> list[tuple[str, str]]:
     return found
 
 
-def _claim(verdict: Verdict) -> dict[str, str]:
+def _claim(verdict: Verdict) -> dict[str, Any]:
     found = verdict.measured
     said = verdict.claim.published
     return {
         "says": verdict.claim.says,
         "origin": " ".join(origin(verdict.claim).split()),
+        "marks": marks(verdict),
         "cause": " ".join(verdict.cause.split()),
         "word": verdict.word,
         "sign": SIGNS[verdict.word],
@@ -201,6 +208,9 @@ def _claim(verdict: Verdict) -> dict[str, str]:
         "measured": "" if found is None else measured(found),
         "bound": verdict.bound,
         "published": "" if said is None else said if isinstance(said, str) else stated(said),
+        "off": difference(verdict),
+        "setup": verdict.setup,
+        "others": [_claim(other) for other in verdict.others],
     }
 
 

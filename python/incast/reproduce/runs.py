@@ -19,7 +19,7 @@ from incast._core import IncastError, Scenario
 from incast.api import scenarios
 from incast.base import engine
 from incast.reproduce import fluid, ideals, margins
-from incast.reproduce.spec import Experiment, SpecCase, SpecError
+from incast.reproduce.spec import EARLIER_SEEDS, Experiment, SpecCase, SpecError
 from incast.results.tables import frame
 
 Value = int | float | None
@@ -102,6 +102,12 @@ def values_of(of: Experiment, *, quick: bool) -> list[int | float | str]:
     return of.quick.values if quick and of.quick.values else of.axis.values
 
 
+def seeds_of(of: Experiment, case: SpecCase, *, quick: bool) -> int:
+    """The number of seeds of a case; a fluid model has no randomness."""
+    seeds = of.quick.seeds if quick else of.seeds
+    return 1 if case.fluid else min(seeds, EARLIER_SEEDS) if case.earlier else seeds
+
+
 def _plans(of: Experiment, *, quick: bool) -> Iterator[PlannedRun]:
     curves = {name: curve.sql for name, curve in of.curve.items()}
     pooled = {figure.curve for figure in of.figure if figure.kind in ("cdf", "ccdf")}
@@ -114,8 +120,7 @@ def _plans(of: Experiment, *, quick: bool) -> Iterator[PlannedRun]:
             here = [None]  # type: ignore[list-item]
         for at in here:
             source, changes = _scenario(of, case, at, quick=quick) if case.scheme else ("", ())
-            # A fluid model has no randomness.
-            seeds = 1 if case.fluid else of.quick.seeds if quick else of.seeds
+            seeds = seeds_of(of, case, quick=quick)
             for seed in range(1, seeds + 1):
                 yield PlannedRun(
                     case=case.name,

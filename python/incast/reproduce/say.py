@@ -5,9 +5,18 @@ from pathlib import Path
 
 from rich.console import Console
 
+from incast.reproduce import nearness
 from incast.reproduce.claims import Verdict
 from incast.reproduce.outcome import At, Outcome
-from incast.reproduce.words import case_label, earlier, heading, origin, totals
+from incast.reproduce.words import (
+    case_label,
+    difference,
+    earlier,
+    heading,
+    marks,
+    origin,
+    totals,
+)  # fmt: skip
 from incast.terminal.numbers import measured, stated
 from incast.terminal.writing import print_columns, say, wrapped
 
@@ -27,17 +36,28 @@ def print_outcome(out: Console, of: Outcome, folder: Path) -> None:
     out.print()
     for verdict in of.verdicts:
         wrapped(out, f"  {verdict.word:<14} ", _said(verdict))
-        for label, text in (("", origin(verdict.claim)), ("why: ", verdict.cause)):
+        why = " ".join(verdict.cause.split())
+        for label, text in (
+            ("", origin(verdict.claim)),
+            *(("", mark) for mark in marks(verdict)),
+            ("why: ", why),
+        ):
             if text:
                 wrapped(out, f"  {'':<14} {label}", " ".join(text.split()), style="dim")
-    if experiment.differs:
-        wrapped(out, "  why it differs ", experiment.differs)
+        for other in verdict.others:
+            wrapped(out, f"  {'':<14} {other.setup}: ", _measured(other), style="dim")
+    if of.differs:
+        wrapped(out, "  why it differs ", of.differs)
     say(out, f"Wrote {folder}/")
     out.print()
 
 
 def print_summary(out: Console, found: Sequence[Outcome], folder: Path) -> None:
-    """Prints how many claims hold, of the sources and of ours, and how many do not."""
+    """Prints how near the published numbers are, and how many claims hold, each counted once."""
+    for row in nearness.rows(found):
+        classes = zip(row.counts, nearness.CLASSES, strict=True)
+        said = ", ".join(f"{count} {name}" for count, name in classes if count)
+        wrapped(out, f"{row.total} {row.name}: ", said)
     counts = totals([verdict for of in found for verdict in of.verdicts])
     wrapped(out, "", f"Experiments: {len(found)}; {counts}", style="bold")
     say(out, f"Wrote {folder / 'index.html'}")
@@ -73,12 +93,20 @@ def cell(of: Outcome, case: str, at: At, column: str) -> str:
 
 
 def _said(verdict: Verdict) -> str:
-    parts = [verdict.claim.says]
+    return f"{verdict.claim.says}; {_measured(verdict)}"
+
+
+def _measured(verdict: Verdict) -> str:
+    """The value, what was asked and published, and the verdict's reason."""
+    parts = []
     if verdict.measured is not None:
-        value = measured(verdict.measured)
         asked = f", asked {verdict.bound}" if verdict.bound else ""
-        parts.append(f"measured {value}{asked}")
+        parts.append(f"measured {measured(verdict.measured)}{asked}")
     if verdict.claim.published is not None:
-        parts.append(f"published {verdict.claim.published}")
+        off = difference(verdict)
+        parts.append(f"published {verdict.claim.published}{f' ({off})' if off else ''}")
+    if verdict.setup:
+        parts.append(verdict.word)
     text = "; ".join(parts)
-    return f"{text}: {verdict.why}{verdict.agreed}" if verdict.why else f"{text}{verdict.agreed}"
+    why = verdict.why + verdict.agreed
+    return f"{text}: {why.strip()}" if why and text else text or why

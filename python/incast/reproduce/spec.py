@@ -17,6 +17,10 @@ from incast.base.words import nearest
 
 _SHIPPED = Path(__file__).parent.parent / "papers"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+PLACE = re.compile(r"\{([^{}]+)\}")
+"""An expression in the text of a cause: `{timely.rtt_mean_us}`."""
+EARLIER_SEEDS = 3
+"""The most seeds of an earlier set-up, which is not counted."""
 # The place of an error, as tomllib words it.
 _AT = re.compile(
     r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)",
@@ -74,7 +78,10 @@ class SpecCase(_Table, frozen=True):
     axis: bool = True
     """Whether the axis applies; if not, it is run once, and is a level line in figures."""
     earlier: bool = False
-    """An earlier set-up, as measured before; kept for comparison, and shown as such."""
+    """An earlier set-up, as measured before; kept for comparison, and shown as such. It runs with
+    at most [EARLIER_SEEDS][] seeds."""
+    fitted: str = ""
+    """What was fitted in this case, and to which published numbers of this experiment."""
     ideal: Literal["", "fluid", "greedy", "srpt"] = ""
     """The reference by which the messages of the run are complete, if it is the ideal of them."""
     fluid: dict[str, Number | str] = {}
@@ -110,6 +117,21 @@ class Published(_Table, frozen=True):
 ClaimKind = Literal["source", "ours", "open"]
 """The author of a claim: the source, we, or nobody."""
 
+EQUAL = 1.25
+"""The factor within which a number equals the published one, where a source says that it is so."""
+
+
+class Setup(_Table, frozen=True):
+    """Another set-up of a claim: an earlier, a fitted or another one; listed, and not counted."""
+
+    name: str
+    """The name for people: `floor 2`, `earlier: 100 packets`."""
+    cases: dict[str, str] = {}
+    """Cases of the claim's expression, each with the case that stands in for it."""
+    value: str = ""
+    """Its own expression; that of the claim if absent."""
+    differs: str = ""
+
 
 class Claim(_Table, frozen=True):
     """A statement that is judged, or a question that is answered by a value."""
@@ -118,6 +140,7 @@ class Claim(_Table, frozen=True):
     value: str = ""
     """An expression over cases, columns and the axis: `timely.rtt_mean_us / pfc.rtt_mean_us`."""
     published: Number | str | None = None
+    """The number that the source has for it. Without bounds it is an equality."""
     at_most: Number | None = None
     at_least: Number | None = None
     not_comparable: str = ""
@@ -128,13 +151,31 @@ class Claim(_Table, frozen=True):
     """Instead of a source: why we ask for it, though no source says so."""
     open: str = ""
     """Instead of a source: the question, where nobody makes a claim."""
+    was: str = ""
+    """The earlier sentence or bounds, where they changed after a result was known."""
     differs: str = ""
-    """The cause of a shortfall, and the run that shows it, with what was measured."""
+    """The cause of a shortfall, with expressions in braces for what the runs that show it have."""
+    setup: list[Setup] = []
+    """The other set-ups in which it is judged, too."""
 
     @property
     def kind(self) -> ClaimKind:
         """The author of the claim."""
         return "ours" if self.ours else "open" if self.open else "source"
+
+    @property
+    def equality(self) -> bool:
+        """Whether the source says that it equals a number."""
+        bounded = self.at_least is not None or self.at_most is not None
+        return not bounded and isinstance(self.published, (int, float))
+
+    @property
+    def asked(self) -> tuple[float | None, float | None]:
+        """The bounds: those of the file, or a factor of [EQUAL][] about what was published."""
+        if self.equality and isinstance(self.published, (int, float)):
+            low, high = sorted((self.published / EQUAL, self.published * EQUAL))
+            return low, high
+        return self.at_least, self.at_most
 
 
 class SpecFigure(_Table, frozen=True):
@@ -322,8 +363,16 @@ def _claims(found: Experiment) -> Iterator[str]:
                 )
             if claim.not_comparable or not claim.value:
                 yield f"{place}: open shows what was measured; expected value alone"
-        elif not claim.not_comparable and not (claim.value and bounded):
-            yield f"{place}: expected value, and at_most or at_least"
+        elif not claim.not_comparable and not (claim.value and (bounded or claim.equality)):
+            yield f"{place}: expected value, and at_most, at_least or a published number"
+        elif claim.equality and not claim.published and not claim.not_comparable:
+            yield f"{place}: published is 0, which nothing comes near; give at_most or at_least"
+        if claim.setup and (claim.not_comparable or not claim.value):
+            yield f"{place}: has a setup and no value; drop one of them"
+        for setup in claim.setup:
+            own = f'{place}, setup "{setup.name}"'
+            if not (setup.cases or setup.value):
+                yield f"{own}: expected cases or a value; without them it is the claim itself"
         if claim.kind == "ours" and claim.published is not None:
             yield f"{place}: is ours and published; drop published, or name its source"
 
@@ -350,21 +399,40 @@ def _columns(found: Experiment) -> Iterator[str]:
     for figure in found.figure:
         for column in figure.columns:
             yield from _unknown(f'figure "{figure.name}"', column, there)
-    cases = [case.name for case in found.case]
     for claim in found.claim:
         place = f'claim "{claim.says}"'
-        try:
-            tree = ast.walk(ast.parse(claim.value or "0", mode="eval"))
-        except SyntaxError as error:
-            yield f"{place}: {claim.value}: {error.msg}"
-            continue
-        except (ValueError, MemoryError, RecursionError):
-            yield f"{place}: its value cannot be read; expected a short expression"
-            continue
-        for node in tree:
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                yield from _unknown(place, node.value.id, cases)
-                yield from _unknown(f"{place}, {node.value.id}", node.attr, there)
+        yield from _expression(found, place, claim.value)
+        yield from _texts(found, place, claim.differs)
+        for setup in claim.setup:
+            own = f'{place}, setup "{setup.name}"'
+            yield from _expression(found, own, setup.value)
+            yield from _texts(found, own, setup.differs)
+            for name in (*setup.cases, *setup.cases.values()):
+                yield from _unknown(own, name, [case.name for case in found.case])
+    yield from _texts(found, "differs", found.differs)
+
+
+def _texts(found: Experiment, place: str, text: str) -> Iterator[str]:
+    """The faults of the expressions in a text."""
+    for expression in PLACE.findall(text):
+        yield from _expression(found, place, expression)
+
+
+def _expression(found: Experiment, place: str, value: str) -> Iterator[str]:
+    """The faults of an expression that can be seen before anything runs."""
+    there = [*(name for name, _, _ in _core.summary_figures()), *found.measure]
+    try:
+        tree = ast.walk(ast.parse(value.strip() or "0", mode="eval"))
+    except SyntaxError as error:
+        yield f"{place}: {value}: {error.msg}"
+        return
+    except (ValueError, MemoryError, RecursionError):
+        yield f"{place}: its value cannot be read; expected a short expression"
+        return
+    for node in tree:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield from _unknown(place, node.value.id, [case.name for case in found.case])
+            yield from _unknown(f"{place}, {node.value.id}", node.attr, there)
 
 
 def _unknown(place: str, name: str, there: list[str]) -> Iterator[str]:

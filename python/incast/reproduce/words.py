@@ -1,25 +1,30 @@
 """The names of columns and values where people read them."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from incast.reproduce.claims import Verdict, Word
 from incast.reproduce.outcome import Outcome
-from incast.reproduce.spec import Claim, ClaimKind
+from incast.reproduce.spec import Claim
 
 SIGNS: dict[Word, str] = {
-    "holds": "✓", "one seed only": "◐", "falls short": "✗", "not comparable": "○",
+    "holds": "✓", "undecided": "◐", "falls short": "✗", "not comparable": "○",
     "open question": "?",
 }  # fmt: skip
 """The sign of each verdict, which tells it apart without colour."""
 
-_KINDS: dict[ClaimKind, tuple[str, str]] = {
+Kind = Literal["source", "fitted", "ours", "open"]
+"""The author of a claim; one of the sources that rests on what was fitted to it is apart."""
+
+_KINDS: dict[Kind, tuple[str, str]] = {
     "source": ("claim of the sources", "claims of the sources"),
+    "fitted": ("that rests on a fitted value", "that rest on fitted values"),
     "ours": ("claim of ours", "claims of ours"),
     "open": ("open question", "open questions"),
 }
 _COUNTED: dict[Word, tuple[str, str]] = {
     "holds": ("holds", "hold"),
-    "one seed only": ("holds by one seed only", "hold by one seed only"),
+    "undecided": ("is undecided", "are undecided"),
     "falls short": ("falls short", "fall short"),
     "not comparable": ("is not comparable", "are not comparable"),
     "open question": ("is open", "are open"),
@@ -65,6 +70,34 @@ def origin(claim: Claim) -> str:
     return f"ours: {claim.ours}" if claim.ours else claim.open
 
 
+def kind(verdict: Verdict) -> Kind:
+    """The kind under which a verdict is counted."""
+    own = verdict.claim.kind
+    return "fitted" if own == "source" and verdict.fitted else own
+
+
+def marks(verdict: Verdict) -> list[str]:
+    """The notes on a verdict: what was fitted, and what changed after a result was known."""
+    notes = []
+    if verdict.fitted:
+        notes.append(f"rests on what was fitted: {verdict.fitted}")
+    if verdict.claim.was and not verdict.setup:
+        notes.append(f"changed after a result was known; before: {verdict.claim.was}")
+    return [" ".join(note.split()) for note in notes]
+
+
+def difference(verdict: Verdict) -> str:
+    """The difference to the published number in per cent, or as a factor; empty without one."""
+    return "" if verdict.off is None else percent(verdict.off)
+
+
+def percent(off: float) -> str:
+    """A share of a published number in words: `+4 %`, `3.2 times`."""
+    if 0.5 <= 1 + off <= 2:
+        return f"{100 * off:+.0f} %".replace("-0 %", "0 %").replace("+0 %", "0 %")
+    return f"{1 + off:.2g} times"
+
+
 def counted(verdicts: Sequence[Verdict]) -> str:
     """Verdicts, counted: `8 hold, 1 falls short`."""
     words = [verdict.word for verdict in verdicts]
@@ -74,11 +107,11 @@ def counted(verdicts: Sequence[Verdict]) -> str:
 
 
 def totals(verdicts: Sequence[Verdict]) -> str:
-    """Verdicts, counted: of the sources' claims, of ours apart, and open questions."""
+    """Verdicts, counted once each: of the sources' claims, of ours apart, and open questions."""
     parts = []
-    for kind, names in _KINDS.items():
-        own = [verdict for verdict in verdicts if verdict.claim.kind == kind]
-        if own:
-            said = f"{len(own)} {names[len(own) > 1]}"
-            parts.append(said if kind == "open" else f"{said}: {counted(own)}")
+    for own, names in _KINDS.items():
+        there = [verdict for verdict in verdicts if kind(verdict) == own]
+        if there:
+            said = f"{len(there)} {names[len(there) > 1]}"
+            parts.append(said if own == "open" else f"{said}: {counted(there)}")
     return "; ".join(parts)

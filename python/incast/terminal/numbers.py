@@ -26,6 +26,13 @@ def stated(value: float) -> str:
     return f"{value:.15g}"
 
 
+def told(value: float) -> str:
+    """A number in a sentence: three digits, all of those before the point."""
+    if not math.isfinite(value):
+        return "endless" if value > 0 else "-endless" if value < 0 else "-"
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+
+
 def measured(found: Spread) -> str:
     """A mean and how far it can be off: half its interval, or from where to where if it is cut.
 

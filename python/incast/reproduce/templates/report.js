@@ -1,11 +1,18 @@
 "use strict";
 
+// The rows of a claim's other set-ups, which follow its own.
+const setupsOf = row => {
+  const next = row.nextElementSibling;
+  return next && next.classList.contains("setup") ? [next, ...setupsOf(next)] : [];
+};
+
 // Claims: those of a paper, with certain verdicts, that have every word of a text.
 for (const form of document.querySelectorAll("form.filter")) {
   const bodies = [...document.querySelectorAll(".claims tbody")].map(body => ({
     body,
     rows: [...body.querySelectorAll("tr[data-verdict]")].map(row => ({
-      row, text: `${body.rows[0].textContent} ${row.textContent}`.toLowerCase(),
+      row, setups: setupsOf(row),
+      text: `${body.rows[0].textContent} ${row.textContent}`.toLowerCase(),
     })),
   }));
   const show = () => {
@@ -15,10 +22,11 @@ for (const form of document.querySelectorAll("form.filter")) {
     let shown = 0, all = 0;
     for (const { body, rows } of bodies) {
       let here = 0;
-      for (const { row, text } of rows) {
+      for (const { row, setups, text } of rows) {
         const { paper, verdict } = row.dataset;
         row.hidden = !(verdicts.includes(verdict) && ["", paper].includes(chosen.get("paper"))
           && words.every(word => text.includes(word)));
+        for (const setup of setups) setup.hidden = row.hidden;
         here += !row.hidden;
       }
       body.hidden = here === 0;
