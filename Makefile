@@ -155,6 +155,12 @@ bench: setup  ## packet-hops per second, instructions and memory of whole runs, 
 bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair: downloads ns-3, takes two minutes
 	$(BIN)/python bench/ns3/compare.py --into target/ns3 $(if $(SHORT),--percent 1 --debug)
 
+# What has run is kept in target/reproduction: the next call goes on from there. SHORT=1, for tests,
+# is one experiment in its quick form, beside copies of the page and the README.
+reproduction: setup  ## docs/reference/reproduction.md and the README's tables, from a run of all experiments: an hour of two cores
+	$(BIN)/incast reproduce $(if $(SHORT),timely/rtt-queue --quick,--all) --out target/reproduction$(if $(SHORT),-short)
+	$(BIN)/python packaging/site/reproduction.py target/reproduction$(if $(SHORT),-short) $(if $(SHORT),--into target/reproduction-short/pages)
+
 docs: setup $(SITE)  ## the documentation site, in target/docs: the book, figures, interfaces, and the page if it is built
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
 	$(BIN)/python packaging/site/build.py --sphinx $(VENV)/site/bin/sphinx-build --out target/docs

@@ -127,7 +127,8 @@ def test_the_command_says_who_claims_and_why(file: Path, command: Callable[..., 
     assert done.code == 0, done.err
     text = " ".join(done.out.split())
     for wanted in (
-        "Section 5: the port is full", "ours: without one", "why: The port has ", " Gb/s (case one)",
+        "Section 5: the port is full", "ours: without one", "why: The port has ",
+        " Gb/s (case one)",
         "open question RTT of one connection over that of four; measured",
         "four connections (earlier)", "kept for comparison",
         "Experiments: 1; 2 claims of the sources: 1 holds, 1 falls short; 1 claim of ours",

@@ -4,11 +4,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "packaging/site"))
+
+import reproduction  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("cargo") and shutil.which("make") and (ROOT / ".venv/bin/incast").exists()),
@@ -70,6 +74,34 @@ def test_bench_prints_the_speed_of_whole_runs_and_runs_the_parts() -> None:
     assert int(row[1]) > 3_000
     for parts in ("algorithms", "parts", "security"):
         assert re.search(rf"^{parts}$", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_reproduction_renews_the_page_and_the_readme() -> None:
+    done = make("reproduction")
+    assert done.returncode == 0, done.stderr
+    pages = ROOT / "target" / "reproduction-short" / "pages"
+    page = (pages / "docs" / "reference" / "reproduction.md").read_text(encoding="utf-8")
+    readme = (pages / "README.md").read_text(encoding="utf-8")
+    assert "`timely/rtt-queue`" in page
+    assert reproduction.front(page) in readme
+    # Beside the tables it is the README that there is.
+    own = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert own.partition("<!-- by make")[0] == readme.partition("<!-- by make")[0]
+    assert own.partition("<!-- end")[2] == readme.partition("<!-- end")[2]
+
+
+def test_the_readme_has_the_tables_of_the_reproduction() -> None:
+    page = (ROOT / "docs" / "reference" / "reproduction.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert reproduction.renewed(readme, page) == readme
+
+
+def test_every_claim_that_falls_short_has_its_cause() -> None:
+    page = (ROOT / "docs" / "reference" / "reproduction.md").read_text(encoding="utf-8")
+    short = [line for line in page.splitlines() if "| ✗ falls short" in line]
+    assert short
+    without = [line for line in short if not re.search(r"(seeds|chance)\)\. .+ \|$", line)]
+    assert without == []
 
 
 def test_bench_ns3_compares_both_networks() -> None:

@@ -45,7 +45,7 @@ def print_outcome(out: Console, of: Outcome, folder: Path) -> None:
             if text:
                 wrapped(out, f"  {'':<14} {label}", " ".join(text.split()), style="dim")
         for other in verdict.others:
-            wrapped(out, f"  {'':<14} {other.setup}: ", _measured(other), style="dim")
+            wrapped(out, f"  {'':<14} - ", f"{other.setup}: {_measured(other)}", style="dim")
     if of.differs:
         wrapped(out, "  why it differs ", of.differs)
     say(out, f"Wrote {folder}/")

@@ -57,6 +57,8 @@ def markdown(found: Sequence[Outcome], titles: Mapping[str, str]) -> str:
         "",
         *distances(found),
         "",
+        *counts(found, titles),
+        "",
         "## How it is judged",
         "",
         *(line for rule in RULES for line in _item(rule)),
@@ -90,6 +92,29 @@ def distances(found: Sequence[Outcome]) -> list[str]:
     lines += [
         _row([row.name, *map(str, row.counts), str(row.total)]) for row in nearness.rows(found)
     ]
+    return lines
+
+
+def counts(found: Sequence[Outcome], titles: Mapping[str, str]) -> list[str]:
+    """The table of verdicts: a row for each source, for what rests on fitted values, for ours."""
+    words: tuple[Word, ...] = ("holds", "undecided", "falls short", "not comparable")
+    rows: dict[str, list[Word]] = {}
+    for of in found:
+        rows.setdefault(titles.get(of.experiment.source, of.experiment.source), [])
+    apart: dict[str, list[Word]] = {"all of the above": []}
+    for of in found:
+        for verdict in of.verdicts:
+            if kind(verdict) == "source":
+                rows[titles.get(of.experiment.source, of.experiment.source)].append(verdict.word)
+                apart["all of the above"].append(verdict.word)
+            elif kind(verdict) == "fitted":
+                apart.setdefault("apart: rest on fitted values", []).append(verdict.word)
+            elif kind(verdict) == "ours":
+                apart.setdefault("apart: claims of ours", []).append(verdict.word)
+    headings = ("claims, each counted once", *words, "all")
+    lines = [_row(headings), _row(["---"] + ["--:"] * (len(headings) - 1))]
+    for name, own in {**rows, **apart}.items():
+        lines.append(_row([name, *(str(own.count(word)) for word in words), str(len(own))]))
     return lines
 
 
