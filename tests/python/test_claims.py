@@ -12,8 +12,9 @@ import pytest
 from conftest import Finished
 from incast.reproduce import driver, nearness, page
 from incast.reproduce.claims import Verdict, judge
+from incast.reproduce.experiment import Claim
 from incast.reproduce.expressions import WORLDS, View
-from incast.reproduce.spec import Claim, known, load
+from incast.reproduce.spec import known, load
 from incast.reproduce.words import kind, percent, totals
 from incast.terminal.numbers import measured, told
 

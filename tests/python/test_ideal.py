@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 import incast
 from incast.reproduce import driver, ideals
-from incast.reproduce.spec import SpecError, load
+from incast.reproduce.experiment import SpecError
+from incast.reproduce.spec import load
 
 EXPERIMENT = """
 title = "The ideal"

@@ -22,10 +22,11 @@ from incast.figures import look
 from incast.figures.style import blank, logarithmic
 from incast.reproduce import driver, figures, live
 from incast.reproduce.claims import Verdict
+from incast.reproduce.experiment import Claim
 from incast.reproduce.interactive import inline
 from incast.reproduce.outcome import Outcome
 from incast.reproduce.runs import Done, plans
-from incast.reproduce.spec import Claim, load
+from incast.reproduce.spec import load
 from incast.reproduce.words import counted
 from incast.results.seeds import NOT_NEGATIVE, Spread
 from incast.terminal.numbers import measured

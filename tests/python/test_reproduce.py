@@ -15,9 +15,10 @@ import pytest
 from conftest import Finished
 from incast.reproduce import driver, figures
 from incast.reproduce.claims import judge
+from incast.reproduce.experiment import Claim, SpecError
 from incast.reproduce.expressions import View
 from incast.reproduce.outcome import Outcome
-from incast.reproduce.spec import Claim, SpecError, known, load
+from incast.reproduce.spec import known, load
 
 EXPERIMENT = """
 title = "Two schemes in five milliseconds"

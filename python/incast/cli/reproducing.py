@@ -12,6 +12,7 @@ import typer
 from incast.base import leaving
 from incast.cli import completing, late, options
 from incast.reproduce import spec
+from incast.reproduce.experiment import SpecError
 
 
 def reproduce(
@@ -120,7 +121,7 @@ def _chosen(names: list[str], everything: bool) -> list[str]:
         found += of_source if of_source and name not in there else [name]
     for index, name in enumerate(found):
         if name in found[:index]:
-            raise spec.SpecError(f"{name}: named twice; an experiment is run once")
+            raise SpecError(f"{name}: named twice; an experiment is run once")
     return found
 
 

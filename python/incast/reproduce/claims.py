@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from incast.reproduce.experiment import Claim
 from incast.reproduce.expressions import MissingValueError, Names, evaluate
-from incast.reproduce.spec import Claim
 from incast.results.seeds import Spread, spread, t95
 
 Word = Literal["holds", "undecided", "falls short", "not comparable", "open question"]

@@ -10,10 +10,10 @@ from incast.api.costs import CostError
 from incast.base import staging
 from incast.base.stopping import Stop
 from incast.reproduce import live, page, shelf
+from incast.reproduce.experiment import Experiment
 from incast.reproduce.kept import Kept, make
 from incast.reproduce.outcome import Outcome, outcome
 from incast.reproduce.runs import Done, PlannedRun, plans
-from incast.reproduce.spec import Experiment
 from incast.results import store
 
 _RUNS = ".runs"

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import simpleeval
 
 from incast.base.words import nearest
+from incast.reproduce.experiment import PLACE, SpecError
 from incast.reproduce.runs import Value
-from incast.reproduce.spec import PLACE, SpecError
 from incast.terminal.numbers import told
 
 Floats = npt.NDArray[np.float64]

@@ -15,8 +15,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from incast.figures import ideals, look, style
+from incast.reproduce.experiment import SpecCase, SpecFigure
 from incast.reproduce.outcome import At, Outcome
-from incast.reproduce.spec import SpecCase, SpecFigure
 from incast.reproduce.words import case_label, earlier, heading
 from incast.results.seeds import Spread
 from incast.terminal.numbers import measured, number, stated

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from incast.api import scenarios
 from incast.base import links, staging
+from incast.reproduce.experiment import SpecFigure
 from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.runs import PlannedRun
-from incast.reproduce.spec import SpecFigure
 from incast.reproduce.words import case_label
 
 _COPY = "page.html"

@@ -12,6 +12,7 @@ import polars as pl
 
 from incast import _core
 from incast.reproduce.claims import Verdict, judge
+from incast.reproduce.experiment import Claim, Experiment, Published, Setup, SpecCase, SpecError
 from incast.reproduce.expressions import (
     WORLDS,
     Floats,
@@ -22,7 +23,6 @@ from incast.reproduce.expressions import (
 )  # fmt: skip
 from incast.reproduce.kept import in_json
 from incast.reproduce.runs import Done, PlannedRun, Value, values_of
-from incast.reproduce.spec import Claim, Experiment, Published, Setup, SpecCase, SpecError
 from incast.results.records import known
 from incast.results.seeds import ANYTHING, NOT_NEGATIVE, Known, Spread, spread
 

@@ -19,7 +19,7 @@ from incast._core import IncastError, Scenario
 from incast.api import scenarios
 from incast.base import engine
 from incast.reproduce import fluid, ideals, margins
-from incast.reproduce.spec import EARLIER_SEEDS, Experiment, SpecCase, SpecError
+from incast.reproduce.experiment import EARLIER_SEEDS, Experiment, SpecCase, SpecError
 from incast.results.tables import frame
 
 Value = int | float | None

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from incast.reproduce.claims import Verdict, Word
+from incast.reproduce.experiment import Claim
 from incast.reproduce.outcome import Outcome
-from incast.reproduce.spec import Claim
 
 SIGNS: dict[Word, str] = {
     "holds": "✓", "undecided": "◐", "falls short": "✗", "not comparable": "○",
