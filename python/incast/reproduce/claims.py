@@ -38,7 +38,7 @@ class Verdict:
     setup: str = ""
     """The name of the set-up, if it is not the main one."""
     fitted: str = ""
-    """What was fitted to numbers of the source that the value rests on; empty if nothing was."""
+    """The cases that the value rests on in which something was fitted; empty if there are none."""
     cause: str = ""
     """The cause of a mean outside the bounds, with the numbers of the runs that show it."""
     others: tuple["Verdict", ...] = ()
@@ -46,16 +46,13 @@ class Verdict:
 
     @property
     def bound(self) -> str:
-        """The bounds in words: `≤ 0.15`."""
+        """The bounds in words: `≤ 0.15`, `0.8 to 1.25`."""
         least, most = self.claim.asked
-        if least is not None and least == most:
-            return f"= {least:.4g}"
-        parts = []
+        if least is not None and most is not None:
+            return f"= {least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
         if least is not None:
-            parts.append(f"≥ {least:.4g}")
-        if most is not None:
-            parts.append(f"≤ {most:.4g}")
-        return ", ".join(parts)
+            return f"≥ {least:.4g}"
+        return "" if most is None else f"≤ {most:.4g}"
 
     @property
     def off(self) -> float | None:

@@ -224,7 +224,7 @@ class Outcome:
         counts = [self._seeds_of(case) for case in cases if not case.fluid]
         found = judge(claim, known[: min(counts, default=1)], chance=bool(random))
         unsettled = found.word in ("falls short", "undecided")
-        fitted = "; ".join(dict.fromkeys(case.fitted for case in cases if case.fitted))
+        fitted = ", ".join(case.label or case.name for case in cases if case.fitted)
         return dataclasses.replace(
             found,
             setup=setup.name if setup else "",

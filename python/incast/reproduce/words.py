@@ -80,7 +80,7 @@ def marks(verdict: Verdict) -> list[str]:
     """The notes on a verdict: what was fitted, and what changed after a result was known."""
     notes = []
     if verdict.fitted:
-        notes.append(f"rests on what was fitted: {verdict.fitted}")
+        notes.append(f"rests on cases with fitted values: {verdict.fitted}")
     if verdict.claim.was and not verdict.setup:
         notes.append(f"changed after a result was known; before: {verdict.claim.was}")
     return [" ".join(note.split()) for note in notes]
