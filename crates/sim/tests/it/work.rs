@@ -18,6 +18,7 @@ mod listed;
 mod lower_bound;
 mod max_min;
 mod overload;
+mod queueing;
 mod references;
 mod requests;
 mod setting;
