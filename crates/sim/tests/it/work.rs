@@ -22,5 +22,6 @@ mod queueing;
 mod references;
 mod requests;
 mod setting;
+mod sharing;
 mod unfinished;
 mod windows;
