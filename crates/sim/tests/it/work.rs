@@ -12,6 +12,7 @@ mod collective;
 mod deadlines;
 mod everything;
 mod fabric;
+mod filling;
 mod ideal;
 mod incast;
 mod listed;

@@ -22,6 +22,7 @@
 
 use incast_sim::{Report, TraceConfig};
 
+use super::filling::filled;
 use crate::common::{document, numbers, run_with};
 
 /// The long flow, then those of each link.
@@ -74,37 +75,9 @@ fn run(scheme: &str, switch: &str, section: &str) -> Vec<f64> {
     rates(&report)
 }
 
-/// Progressive filling (Bertsekas and Gallager, "Data Networks", 6.5.2): all rates rise together
-/// until a link is full, which stops those that take it.
-fn filled(ways: &[&[usize]], capacity: f64, links: usize) -> Vec<f64> {
-    let mut rates = vec![None; ways.len()];
-    while rates.contains(&None) {
-        let takes = |flow: usize, link| ways[flow].contains(&link);
-        let level = |link: usize| {
-            let fixed = (0..ways.len()).filter(|&flow| takes(flow, link));
-            let (mut left, mut rising) = (capacity, 0.0);
-            for flow in fixed {
-                match rates[flow] {
-                    Some(rate) => left -= rate,
-                    None => rising += 1.0,
-                }
-            }
-            if rising > 0.0 { left / rising } else { f64::INFINITY }
-        };
-        let levels: Vec<f64> = (0..links).map(level).collect();
-        let lowest = (0..links).min_by(|&a, &b| levels[a].total_cmp(&levels[b])).unwrap_or(0);
-        for (flow, rate) in rates.iter_mut().enumerate() {
-            if rate.is_none() && ways[flow].contains(&lowest) {
-                *rate = Some(levels[lowest]);
-            }
-        }
-    }
-    rates.into_iter().flatten().collect()
-}
-
 #[test]
 fn the_hand_solved_allocations_are_what_they_are_said_to_be() {
-    assert_eq!(filled(&WAYS, 10.0, 3), MAX_MIN);
+    assert_eq!(filled(&WAYS, &[10.0; 3]), MAX_MIN);
     // Proportional fairness: one over the sum of the prices is the rate, for the long flow too.
     let prices: f64 = [1.0, 2.0, 4.0].map(|flows| flows / (10.0 - PROPORTIONAL)).iter().sum();
     assert!((1.0 / prices - PROPORTIONAL).abs() < 1e-12);
