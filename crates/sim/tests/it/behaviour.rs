@@ -14,6 +14,7 @@ mod losses;
 mod marks;
 mod models;
 mod paths;
+mod periods;
 mod rates;
 mod setting;
 mod signals;
