@@ -53,6 +53,64 @@ fn dctcp_holds_the_queue_at_the_threshold_where_newreno_with_marks_drains_the_li
     assert_in("share of the link of newreno", share(&report), 0.85..=0.96);
 }
 
+/// The amplitude of the queue in packets by the model of the paper (3.3): flows in step, each with a
+/// window of W* = (C RTT + K) / N when marks begin, cut by half of alpha. Equation 6 gives alpha,
+/// `alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2`, and equation 8 the amplitude.
+fn amplitude_of_dctcp(flows: f64, product: f64, threshold: f64) -> f64 {
+    let window = (product + threshold) / flows;
+    let right = (2.0 * window + 1.0) / (window + 1.0).powi(2);
+    let alpha = (0..50).fold(0.5_f64, |alpha, _| (right / (1.0 - alpha / 4.0)).sqrt());
+    flows * (window + 1.0) * alpha / 2.0
+}
+
+#[test]
+fn the_queue_of_dctcp_swings_as_far_as_the_model_says() {
+    // The set-up of figure 12: 10 Gb/s, 100 us (links of 38 and 10 us, 1.2 us for each of two
+    // packets, 1 us of turnaround), K = 40.
+    const PRODUCT: f64 = 100.0 / 1.2;
+    const K: f64 = 40.0;
+    for flows in [2, 10, 40] {
+        let document = streams(&[
+            "run.duration=60ms",
+            &format!("network.star.hosts.0.count={flows}"),
+            "network.star.hosts.0.rate=10Gbps",
+            "network.star.hosts.0.delay=38us",
+            "switch.ecn_threshold=60KB",
+            "traffic.0.start_spread=100us",
+        ]);
+        let traces = TraceConfig { queues: true, flows: false, packets: false };
+        let report = run_with(&document, "dctcp", 1, traces);
+        let rows = numbers(&report, "trace_queues", "time_us").iter();
+        let rows = rows.zip(counts(&report, "trace_queues", "queue_bytes"));
+        let rows = rows.zip(texts(&report, "trace_queues", "port"));
+        let rows = rows.filter(|(_, of)| *of == "switch->receiver");
+        let rows: Vec<_> = rows.map(|((&at, &bytes), _)| (at, bytes as f64 / 1_500.0)).collect();
+        let flows = f64::from(flows);
+        let amplitude = amplitude_of_dctcp(flows, PRODUCT, K);
+        // Equation 9: as many round trips as the window of a flow has lost packets. In one and a
+        // half of them there is a peak and the trough beside it.
+        let period_us = amplitude / flows * (PRODUCT + K) * 1.2;
+        let mut swings = Vec::new();
+        let (mut from, mut peak) = (20e3, 0.0_f64);
+        while from + 1.5 * period_us < 60e3 {
+            let part = rows.iter().filter(|(at, _)| (from..from + 1.5 * period_us).contains(at));
+            let (least, most) = part.fold((f64::MAX, 0.0_f64), |(least, most), &(_, now)| {
+                (least.min(now), most.max(now))
+            });
+            swings.push(most - least);
+            peak = peak.max(most);
+            from += 1.5 * period_us;
+        }
+        let what = |figure: &str| format!("{figure} of {flows} flows");
+        assert_in(&what("greatest queue over K + N"), peak - K - flows, -1.0..=3.0);
+        // A packet at either end of eleven is 18 %. Forty flows are not in step, so that some rise
+        // while others fall, as in the paper's figure: the model is an upper bound then.
+        let least = if flows > 10.0 { 0.5 } else { 0.82 };
+        let swing = mean(swings.iter().copied());
+        assert_in(&what("amplitude over the model's"), swing / amplitude, least..=1.18);
+    }
+}
+
 /// Three RDMA senders that start one after the other; the first has 10 ms, the first two have 30 ms
 /// for themselves.
 const LATECOMERS: &str = r#"
@@ -192,5 +250,38 @@ fn hpcc_gives_up_what_waits_and_leaves_shares_unequal_where_a_packet_is_much() {
         assert_in(&format!("utilisation with {increase}"), used, law - 0.01..=law + 0.015);
         assert_in(&format!("part of the product that waits with {increase}"), waiting, 0.04..=0.1);
         assert_in(&format!("Jain's index with {increase}"), report.summary.jain_index, shares);
+    }
+}
+
+#[test]
+fn hpcc_keeps_the_utilisation_that_its_equation_says() {
+    // W = W eta / U + W_AI: U is eta + N W_AI / (B T), 0.95 + 8 x 10 Mb/s / 25 Gb/s. Of it 25 Gb/s
+    // is the reference, and both rates are four times that here.
+    let law = 0.95 + 8.0 * 0.01 / 25.0;
+    for delay_us in [1.0, 5.0, 20.0] {
+        let document = streams(&[
+            "run.duration=12ms",
+            "run.warmup=6ms",
+            "network.star.hosts.0.count=8",
+            "network.star.hosts.0.rate=100Gbps",
+            "network.star.hosts.1.rate=100Gbps",
+            &format!("network.star.hosts.0.delay={delay_us}us"),
+            &format!("network.star.hosts.1.delay={delay_us}us"),
+            "switch.telemetry=true",
+            "traffic.0.start_spread=100us",
+        ]);
+        let report = run(&document, "hpcc");
+        let links = texts(&report, "links", "link");
+        let link = links.iter().position(|link| link == "switch->receiver").unwrap();
+        let used = numbers(&report, "links", "utilisation")[link];
+        // T: four links, 1 us of turnaround, 120 ns for each of two packets, 5 ns for an ACK. U
+        // counts the queue as a part of B T.
+        let product_kb = 12.5 * (4.0 * delay_us + 1.0 + 2.0 * 0.12 + 2.0 * 0.005);
+        let row = port(&report, "switch->receiver");
+        let waiting = numbers(&report, "queues", "mean_kb")[row] / product_kb;
+        // Windows are whole packets: one of 44, of 177 and of 677 in the product.
+        let packet = PACKET_KB / product_kb;
+        let what = format!("U over links of {delay_us} us");
+        assert_in(&what, used + waiting, law - packet..=law + packet);
     }
 }
