@@ -3,7 +3,7 @@
 use incast_sim::Report;
 
 use super::setting::{
-    PACKET_KB, assert_in, assert_none_stands, mean, run, share, streams,
+    PACKET_KB, assert_in, assert_none_stands, between, mean, run, share, steps, streams,
     streams_into_a_shallow_port, with,
 };
 use crate::common::{completions_us, numbers, port};
@@ -98,17 +98,43 @@ fn requests_hardly_wait_behind_a_ledbat_stream_and_long_behind_newreno() {
     assert_in("us behind newreno", answer_us("newreno"), 700.0..=1_650.0);
 }
 
+/// Swift's target of the fabric over two hops, in us, for a window in packets.
+fn swift_target_us(window: f64) -> f64 {
+    let alpha = 100.0 / (1.0 / 0.1_f64.sqrt() - 1.0 / 100.0_f64.sqrt());
+    let scaled = alpha / window.sqrt() - alpha / 100.0_f64.sqrt();
+    20.0 + 2.0 * 3.053 + scaled.clamp(0.0, 100.0)
+}
+
 /// Where Swift's delay is its target, in us, for flows that share 10 Gb/s: each has the window that
 /// the delay makes of its share, and the target follows from the window
 /// (`docs/algorithms/swift.md`).
 fn swift_fixed_point_us(flows: f64) -> f64 {
-    let alpha = 100.0 / (1.0 / 0.1_f64.sqrt() - 1.0 / 100.0_f64.sqrt());
-    let target = |window: f64| {
-        let scaled = alpha / window.sqrt() - alpha / 100.0_f64.sqrt();
-        20.0 + 2.0 * 3.053 + scaled.clamp(0.0, 100.0)
-    };
     // A packet takes 1.2 us. The iteration's slope is between -1/2 and 0.
-    (0..50).fold(50.0, |delay, _| target(delay / 1.2 / flows))
+    (0..50).fold(50.0, |delay, _| swift_target_us(delay / 1.2 / flows))
+}
+
+#[test]
+fn swift_has_the_delay_that_is_the_target_of_its_windows() {
+    for flows in [4, 16, 64] {
+        let document = streams(&[
+            &format!("network.star.hosts.0.count={flows}"),
+            "network.star.hosts.0.rate=10Gbps",
+            "network.star.hosts.0.delay=1us",
+            "network.star.hosts.1.delay=1us",
+            "traffic.0.start_spread=100us",
+            "cc.swift.ai=0.1",
+        ]);
+        let report = run(&document, "swift");
+        let targets = (0..flows).map(|flow| {
+            let steps = steps(&report, flow);
+            mean(between(&steps, 0.02, 0.05).iter().map(|step| swift_target_us(step.window)))
+        });
+        // The packet's 1.2 us in the sender's NIC are no part of the fabric's delay.
+        let off = report.summary.rtt_mean_us - 1.2 - mean(targets);
+        // A window is whole packets, and between two answers of the path each flow adds `ai`.
+        let step = 1.2 + 0.1 * flows as f64 * 1.2;
+        assert_in(&format!("us above the target of {flows} flows"), off, -step..=step);
+    }
 }
 
 #[test]
