@@ -142,6 +142,51 @@ fn patched_timely_settles_at_its_fixed_point() {
     }
 }
 
+/// The rates of two flows that start apart come together as `exp(-t delta / (2 Seg))` near the fixed
+/// point, where half of each step is an increase (Zhu et al., section 4.3; Seg is a segment): 39.1
+/// per second.
+///
+/// That is of a fluid, where both hear of the same queue. Segments are bursts, and the RTT of the
+/// slower flow, which waits for the larger part of the other's, is longer by `D` times the
+/// difference of the rates. By the law of the rates that takes `beta R^2 D / (2 T_low)` per segment,
+/// some quarter here.
+#[test]
+fn two_flows_under_patched_timely_come_together_as_fast_as_the_model_says() {
+    let document = messages(&[
+        "run.duration=110ms",
+        "run.warmup=20ms",
+        "network.star.hosts.0.count=2",
+        // The second flow begins at a quarter of its line, beside three that end at once.
+        "traffic=[{ kind = \"connections\", from = \"sender0\", to = \"receiver\" }, \
+         { kind = \"connections\", from = \"sender1\", to = \"sender0\", connections = 3, \
+         message = \"1MB\" }, \
+         { kind = \"connections\", from = \"sender1\", to = \"receiver\" }]",
+    ]);
+    let report = run(&document, "patched-timely");
+    let flows = [0, 4].map(|flow| steps(&report, flow));
+    // Gb/s, and RTTs in parts of T_low.
+    let means = |from: f64, to: f64| {
+        let [fast, slow] = flows.each_ref().map(|steps| {
+            let steps = between(steps, from, to);
+            let rtt = mean(steps.iter().map(|step| step.rtt_s * 1e6 / T_LOW_US));
+            (mean(steps.iter().map(|step| step.rate_gbps)), rtt)
+        });
+        (fast.0 - slow.0, slow.1 - fast.1)
+    };
+    let (first, last) = (means(0.04, 0.05).0, means(0.09, 0.1).0);
+    let per_s = (first / last).ln() / 0.05;
+    let fluid = DELTA * 1e9 / (2.0 * 16e3 * 8.0);
+    assert_in("decay over the fluid's", per_s / fluid, 0.7..=1.0);
+    let (apart, later) = means(0.04, 0.1);
+    let rate = 5.0 * PAYLOAD_SHARE;
+    let heard = 0.008 * rate * rate * 1e9 / (2.0 * 16e3 * 8.0) * later / apart;
+    assert_in(
+        "decay over the law's with the RTTs of the run",
+        per_s / (fluid - heard),
+        0.95..=1.05,
+    );
+}
+
 #[test]
 fn integral_timely_is_nearer_its_target_than_timely() {
     let off_us = |report: &Report| (report.summary.rtt_mean_us - 100.0).abs();
