@@ -6,7 +6,7 @@ use incast_plan::random::{generator, purpose};
 use incast_plan::topology::{Node, Ports, Topology};
 use incast_queue::discipline::QueueDiscipline;
 use incast_queue::feedback::AnyFeedback;
-use incast_queue::management::Aqm;
+use incast_queue::management::{Aqm, Moment};
 use incast_transport::{Endpoint, Scheduler};
 
 use super::buffer::{BufferConfig, ClassLimits, PfcConfig, SharedBuffer};
@@ -16,7 +16,7 @@ use super::frame::Packets;
 use super::host::{Host, IntakeConfig, WireFormat};
 use super::link::Link;
 use super::network::RunAhead;
-use super::port::Port;
+use super::port::{Port, Thresholds};
 use super::routes::Routes;
 use super::switch::Switch;
 use super::trace::{Trace, TraceConfig};
@@ -102,6 +102,8 @@ pub struct ClassConfig {
     pub limits: ClassLimits,
     /// The length of the queue from which packets are marked, in bytes.
     pub ecn_threshold: Option<u64>,
+    /// The moment at which packets are compared with the threshold.
+    pub ecn_at: Moment,
     /// The queue management of the class.
     pub management: Option<Aqm>,
     /// The queue discipline: the order of the class's packets.
@@ -304,6 +306,7 @@ impl Assembly<'_> {
         numbers.add(SwitchInterval, switch, 0, 0);
         numbers.add(SwitchWatchdog, switch, 0, 0);
         let ahead = if self.traces.queues || self.traces.packets { 0 } else { config.look_ahead };
+        let at_departure = config.thresholds_at_departure();
         let mut out = Vec::with_capacity(cables.len());
         for (number, &(cable, rate)) in cables.iter().enumerate() {
             let component = numbers.add(SwitchPort, switch, 0, number);
@@ -322,6 +325,9 @@ impl Assembly<'_> {
             if let Some(feedback) = &config.feedback {
                 port.answer_with(feedback.start(rate), feedback.listens());
             }
+            if let Some(thresholds) = &at_departure {
+                port.mark_at_departure(thresholds.clone());
+            }
             port.look_ahead(ahead);
             if let Some(&burst) = bursts.get(number) {
                 port.shape(rate, burst);
@@ -336,7 +342,7 @@ impl Assembly<'_> {
         let watchdog =
             config.watchdog.map(|watchdog| Watchdog::new(watchdog.after, watchdog.drops));
         let trace = Trace::new(self.traces);
-        let thresholds = config.ecn_thresholds();
+        let thresholds = config.ecn_thresholds(Moment::Arrival);
         let mut switch = Switch::new(out, routes, buffer, thresholds, watchdog, self.start, trace);
         switch.ecn_of_port = config.ecn_of_port;
         // Where a connection's packets may take several paths, or are lost on links, any of them may
@@ -358,14 +364,21 @@ impl SwitchConfig {
         BufferConfig { total, classes, port_limit: self.port_limit, largest_packet, pfc: self.pfc }
     }
 
-    /// The ECN thresholds by class. The queue of a class without a threshold never reaches its
-    /// entry.
-    fn ecn_thresholds(&self) -> [u64; MOST_CLASSES] {
+    /// The ECN thresholds by class of packets that are judged at this moment. The queue of a class
+    /// without a threshold never reaches its entry.
+    fn ecn_thresholds(&self, at: Moment) -> [u64; MOST_CLASSES] {
         let mut thresholds = [u64::MAX; MOST_CLASSES];
         for (threshold, class) in thresholds.iter_mut().zip(&self.classes) {
-            *threshold = class.ecn_threshold.unwrap_or(u64::MAX);
+            *threshold = class.ecn_threshold.filter(|_| class.ecn_at == at).unwrap_or(u64::MAX);
         }
         thresholds
+    }
+
+    /// The ECN thresholds of packets that leave, if a class has one.
+    fn thresholds_at_departure(&self) -> Option<Thresholds> {
+        let bytes = self.ecn_thresholds(Moment::Departure);
+        let any = bytes.iter().any(|&threshold| threshold < u64::MAX);
+        any.then_some(Thresholds { bytes, of_port: self.ecn_of_port })
     }
 
     fn scheduler(&self) -> Scheduler {

@@ -45,7 +45,8 @@ pub struct Port {
     ahead: Ahead,
     /// The time at which a packet last left a queue, and its size.
     last_left: (Time, u64),
-    /// Whether a class has queue management, or feedback hears of arrivals.
+    /// Whether a class has queue management or a threshold at departure, or feedback hears of
+    /// arrivals.
     managed: bool,
     /// A bit for each class, set if the watchdog has found it held too long in its present pause.
     overdue: u8,
@@ -54,9 +55,8 @@ pub struct Port {
     pub(crate) occupancy: Occupancy,
     queues: Box<[Queue]>,
     scheduler: Scheduler,
-    /// The law that sees all packets of the port, and a mask of the classes whose packets it
-    /// judges.
-    of_all_classes: Option<Box<(AnyLaw, u8)>>,
+    /// The judges of packets of all classes that leave, if there are any.
+    of_all_classes: Option<Box<Judges>>,
     /// The answers of the port to senders, if it gives any.
     feedback: Option<Box<Answering>>,
     /// The token bucket of the port, if it has one. Then it never looks ahead.
@@ -82,6 +82,33 @@ struct Managed {
     law: AnyLaw,
     /// The arrival time of each packet.
     enqueued_at: VecDeque<Time>,
+}
+
+/// The judges of the packets of all classes that leave a port.
+#[derive(Debug, Default)]
+struct Judges {
+    /// The law that sees all packets of the port, and a mask of the classes whose packets it
+    /// judges.
+    law: Option<(AnyLaw, u8)>,
+    thresholds: Option<Thresholds>,
+}
+
+/// ECN thresholds by class, in bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Thresholds {
+    /// [`u64::MAX`] where a class has none.
+    pub(crate) bytes: [u64; MOST_CLASSES],
+    /// Whether they are compared with all queues of the port together.
+    pub(crate) of_port: bool,
+}
+
+impl Thresholds {
+    /// Whether a packet of `class` is marked that leaves so many bytes behind in its class and in
+    /// the port.
+    fn are_exceeded(&self, class: u8, queue: u64, port: u64) -> bool {
+        let left = if self.of_port { port } else { queue };
+        left > self.bytes[class as usize % MOST_CLASSES]
+    }
 }
 
 /// The feedback of a port.
@@ -136,18 +163,26 @@ impl Port {
     pub(crate) fn manage(&mut self, class: u8, law: AnyLaw, whole_port: bool) {
         self.managed = true;
         if whole_port {
-            self.of_all_classes.get_or_insert_with(|| Box::new((law, 0))).1 |= 1 << class;
+            let judges = self.of_all_classes.get_or_insert_default();
+            judges.law.get_or_insert((law, 0)).1 |= 1 << class;
         } else {
             let managed = Managed { law, enqueued_at: VecDeque::new() };
             self.queues[class as usize].managed = Some(Box::new(managed));
         }
     }
 
+    /// Marks packets that leave more than a threshold behind.
+    pub(crate) fn mark_at_departure(&mut self, thresholds: Thresholds) {
+        self.managed = true;
+        self.of_all_classes.get_or_insert_default().thresholds = Some(thresholds);
+    }
+
     /// Sets the rate of the link from now on.
     pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
         let queues = self.queues.iter_mut().filter_map(|queue| queue.managed.as_mut());
         let laws = queues.map(|managed| &mut managed.law);
-        for law in laws.chain(self.of_all_classes.as_mut().map(|shared| &mut shared.0)) {
+        let shared = self.of_all_classes.as_mut().and_then(|judges| judges.law.as_mut());
+        for law in laws.chain(shared.map(|(law, _)| law)) {
             law.set_rate(now, rate);
         }
         let left = self.transmitter.hops().bytes;
@@ -220,17 +255,32 @@ impl Port {
         if !self.managed {
             return Verdict::Pass;
         }
+        self.judge_managed_departure(now, frame, enqueued_at)
+    }
+
+    /// [`judge_departure`](Self::judge_departure) where something judges.
+    #[inline(never)]
+    fn judge_managed_departure(&mut self, now: Time, frame: &Frame, enqueued_at: Time) -> Verdict {
         let bytes = self.queued_bytes(frame.class());
         let queue = &mut self.queues[frame.class() as usize];
         let (wire, ect) = (u64::from(frame.wire), frame.is_ect());
         let own = queue.managed.as_mut().map_or(Verdict::Pass, |managed| {
             managed.law.on_dequeue(now, bytes, enqueued_at, wire, ect)
         });
-        let Some(shared) = self.of_all_classes.as_mut().filter(|_| own != Verdict::Drop) else {
+        let Some(judges) = self.of_all_classes.as_mut().filter(|_| own != Verdict::Drop) else {
             return own;
         };
-        let verdict = shared.0.on_dequeue(now, u64::from(self.bytes), enqueued_at, wire, ect);
-        if shared.1 & 1 << frame.class() != 0 { verdict } else { own }
+        let (class, port) = (frame.class(), u64::from(self.bytes));
+        if let Some((law, judged)) = &mut judges.law {
+            let verdict = law.on_dequeue(now, port, enqueued_at, wire, ect);
+            if *judged & 1 << class != 0 {
+                return verdict;
+            }
+        }
+        match &judges.thresholds {
+            Some(thresholds) if ect && thresholds.are_exceeded(class, bytes, port) => Verdict::Mark,
+            _ => own,
+        }
     }
 
     /// Bytes that wait in one class.

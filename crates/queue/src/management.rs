@@ -18,6 +18,7 @@ use incast_cc::{Bytes, Rate, Span, Time};
 use incast_transport::random::unit;
 use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 pub use crate::Wrong;
@@ -85,6 +86,17 @@ pub trait Law {
     fn set_rate(&mut self, now: Time, rate: Rate) {
         let _ = (now, rate);
     }
+}
+
+/// The moment at which a packet is judged by the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Moment {
+    /// Packets are judged as they come, by the queue that they find and themselves.
+    #[default]
+    Arrival,
+    /// Packets are judged as they leave, by the queue that they leave behind.
+    Departure,
 }
 
 /// The verdict on a packet.

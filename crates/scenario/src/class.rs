@@ -6,7 +6,7 @@ use incast_cc::{Bytes, Fraction};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Aqm, QueueDiscipline, Scenario, TransportKind};
+use super::{Aqm, Moment, QueueDiscipline, Scenario, TransportKind};
 use incast_schema::quantity;
 
 /// The largest number of classes: PFC has eight bits for them.
@@ -42,6 +42,8 @@ pub struct Class {
     #[serde(default, deserialize_with = "quantity::optional_size")]
     #[schemars(with = "Option<String>")]
     pub ecn_threshold: Option<Bytes>,
+    /// The moment at which packets are compared with the threshold, instead of `switch.ecn_at`.
+    pub ecn_at: Option<Moment>,
     /// Queue management of this class, instead of `switch.ecn_threshold` or `switch.aqm`.
     pub aqm: Option<Aqm>,
     /// The queue discipline of this class, instead of `switch.discipline`.
@@ -63,6 +65,8 @@ pub struct ResolvedClass {
     pub alpha: Fraction,
     /// The length of a queue above which packets are marked.
     pub ecn_threshold: Option<Bytes>,
+    /// The moment at which packets are compared with the threshold.
+    pub ecn_at: Moment,
     /// The queue management. A phantom queue serves all classes of a port that have one.
     pub aqm: Option<Aqm>,
     /// The queue discipline.
@@ -75,6 +79,11 @@ impl ResolvedClass {
     /// Whether switches mark packets of this class.
     pub fn marks(&self) -> bool {
         self.ecn_threshold.is_some() || self.aqm.as_ref().is_some_and(Aqm::marks)
+    }
+
+    /// Whether a threshold judges packets of this class as they leave.
+    pub fn marks_at_departure(&self) -> bool {
+        self.ecn_threshold.is_some() && self.ecn_at == Moment::Departure
     }
 }
 
@@ -144,6 +153,7 @@ impl Scenario {
             queue_limit: switch.queue_limit,
             alpha: switch.alpha,
             ecn_threshold: switch.ecn_threshold,
+            ecn_at: switch.ecn_at,
             aqm: switch.aqm.clone(),
             discipline: switch.discipline.clone(),
             protected,
@@ -167,6 +177,7 @@ impl Scenario {
             queue_limit,
             alpha: class.alpha.unwrap_or(plain.alpha),
             ecn_threshold,
+            ecn_at: class.ecn_at.unwrap_or(plain.ecn_at),
             aqm,
             discipline: class.discipline.clone().unwrap_or(plain.discipline),
             ..plain

@@ -59,7 +59,7 @@ pub use incast_plan::RoutingKind;
 pub use incast_plan::flows::Operation;
 pub use incast_queue::discipline::{QueueDiscipline, fifo::Fifo, srpt::Srpt};
 pub use incast_queue::management::{
-    Aqm, codel::Codel, phantom::Phantom, pi::Pi, pie::Pie, red::Red,
+    Aqm, Moment, codel::Codel, phantom::Phantom, pi::Pi, pie::Pie, red::Red,
 };
 pub use incast_schema::Place;
 pub use links::OwnLink;

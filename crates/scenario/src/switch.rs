@@ -7,7 +7,7 @@ use serde::Deserialize;
 use incast_cc::param::Need;
 use incast_queue::feedback::{AnyFeedback, Feedbacks};
 
-use super::{Aqm, QueueDiscipline};
+use super::{Aqm, Moment, QueueDiscipline};
 use incast_schema::quantity;
 
 /// The settings of all switches.
@@ -53,6 +53,9 @@ pub struct Switch {
     pub ecn_threshold: Option<Bytes>,
     /// The queues that ECN thresholds are compared with.
     pub ecn_scope: EcnScope,
+    /// The moment at which packets are compared with ECN thresholds: as they come, which is the
+    /// default, or as they leave, by the queue that they leave behind.
+    pub ecn_at: Moment,
     /// Queue management of each class of each egress port, instead of `ecn_threshold`.
     pub aqm: Option<Aqm>,
     /// The queue discipline: the order in which packets of a class leave an egress queue, and which
@@ -108,6 +111,7 @@ impl Default for Switch {
             burst_time: None,
             ecn_threshold: None,
             ecn_scope: EcnScope::default(),
+            ecn_at: Moment::default(),
             aqm: None,
             discipline: QueueDiscipline::default(),
             telemetry: false,

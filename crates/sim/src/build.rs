@@ -230,9 +230,10 @@ fn pin(net: &mut Net, flows: &Flows, ways: &Ways) {
 fn look_ahead(scenario: &Scenario, mix: &Mix) -> u32 {
     let classes = scenario.classes_in(mix);
     let feedback = has_feedback(scenario, mix);
-    let managed = classes
-        .iter()
-        .any(|class| class.aqm.is_some() || class.weight.is_some() || !class.discipline.is_fifo());
+    let managed = classes.iter().any(|class| {
+        let judged = class.aqm.is_some() || class.marks_at_departure();
+        judged || class.weight.is_some() || !class.discipline.is_fifo()
+    });
     let shaped = scenario.switch.has_bucket();
     if managed || shaped || feedback || mix.has_oracle() || !scenario.events.is_empty() {
         0

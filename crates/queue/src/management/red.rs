@@ -19,9 +19,16 @@
 //! with `count` the number of packets since the last chosen one. The distance between two chosen
 //! packets is then uniform from 1 to `1 / p_b` instead of geometric.
 //!
+//! The paper judges a packet as it comes. Shared-memory switches of data centres judge it as it
+//! leaves, by the queue that is left without it: so do the fluid model of DCQCN (Zhu and others,
+//! CoNEXT 2016, section 3) and HPCC's simulator (`SwitchNode::SwitchNotifyDequeue`, which takes the
+//! packet off its queue and then asks `SwitchMmu::ShouldSendCN`). A mark then tells of the present
+//! queue, not of the one a queueing delay ago. With `at = "departure"` this is done here. Such a RED
+//! drops nothing: a switch that has sent a packet through its buffer has no reason to drop it.
+//!
 //! Differences from the paper:
 //!
-//! * A packet counts itself to `q`, as for the switch's other thresholds.
+//! * A packet counts itself to `q` as it comes, as for the switch's other thresholds.
 //! * The packet that ends an idle time is a sample too, as in ns-2 and ns-3, so that `w = 1` is the
 //!   queue itself.
 //! * `count` is as in section 7; the listing of section 4 is ahead by one after each mark.
@@ -35,12 +42,12 @@ use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Law, Management, Response, Verdict, Wrong, happens};
+use super::{Law, Management, Moment, Response, Verdict, Wrong, happens};
 
-/// Random early detection: the probability grows with the average queue. A packet counts itself to
-/// the queue, as it does for `ecn_threshold`. DCQCN's marking is `gentle = false`, `weight = 1`,
-/// with Kmin, Kmax and Pmax as `min`, `max` and `max_probability`. With `min` equal to `max` this
-/// is the same as `ecn_threshold`.
+/// Random early detection: the probability grows with the average queue. A packet that comes counts
+/// itself to the queue, as it does for `ecn_threshold`. DCQCN's marking is `gentle = false`,
+/// `weight = 1`, `drop = false` and `at = "departure"`, with Kmin, Kmax and Pmax as `min`, `max` and
+/// `max_probability`. With `min` equal to `max` this is the same as `ecn_threshold`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Red {
@@ -74,6 +81,10 @@ pub struct Red {
     /// Drops packets that may not be marked; on by default. If off they pass.
     #[serde(default = "super::yes")]
     pub drop: bool,
+    /// The moment at which packets are judged: as they come, which is the default, or as they leave,
+    /// by the queue that they leave behind. At departure nothing is dropped, so `drop` must be off.
+    #[serde(default)]
+    pub at: Moment,
 }
 
 const fn default_max_probability() -> f64 {
@@ -100,6 +111,11 @@ impl Management for Red {
         if min > max {
             return Err(("min", format!("min = {min} is above max = {max}; make it smaller")));
         }
+        if self.at == Moment::Departure && self.drop {
+            let message = "at = \"departure\" only marks, since what leaves is not dropped; set \
+                           drop = false, or at = \"arrival\"";
+            return Err(("at", message.into()));
+        }
         Ok(())
     }
 
@@ -113,6 +129,7 @@ impl Management for Red {
             weight,
             small_packet,
             response: self.response(),
+            at: self.at,
             rate,
             average: 0.0,
             idle_since: Time::ZERO,
@@ -132,6 +149,7 @@ pub struct RedLaw {
     weight: f64,
     small_packet: Bytes,
     response: Response,
+    at: Moment,
     rate: Rate,
     /// The average of the queue in bytes.
     average: f64,
@@ -149,24 +167,15 @@ impl Law for RedLaw {
             self.age(now.since(self.idle_since));
             self.idle_since = self.idle_since.max(now); // if it is dropped, the queue stays empty
         }
-        self.average += self.weight * ((queued + wire) as f64 - self.average);
-        let probability = self.probability();
-        let chosen = if self.weight < 1.0 {
-            happens(spaced(probability, self.count), &mut self.random)
-        } else {
-            happens(probability, &mut self.random)
-        };
-        // Packets below `min` are not counted, so that a chosen packet is not overdue after a lull.
-        self.count = if chosen || probability <= 0.0 { 0 } else { self.count + 1 };
-        if chosen { self.response.to(ect) } else { Verdict::Pass }
+        if self.at == Moment::Arrival { self.judge(queued + wire, ect) } else { Verdict::Pass }
     }
 
-    fn on_dequeue(&mut self, now: Time, queued: u64, _: Time, wire: u64, _: bool) -> Verdict {
+    fn on_dequeue(&mut self, now: Time, queued: u64, _: Time, wire: u64, ect: bool) -> Verdict {
         if queued == 0 {
             // The packet itself keeps the link busy.
             self.idle_since = now + self.rate.time_for(Bytes::new(wire));
         }
-        Verdict::Pass
+        if self.at == Moment::Departure { self.judge(queued, ect) } else { Verdict::Pass }
     }
 
     fn on_purge(&mut self, now: Time, queued: u64) {
@@ -181,6 +190,20 @@ impl Law for RedLaw {
 }
 
 impl RedLaw {
+    /// Takes a sample of the queue, and judges a packet by the average.
+    fn judge(&mut self, queue: u64, ect: bool) -> Verdict {
+        self.average += self.weight * (queue as f64 - self.average);
+        let probability = self.probability();
+        let chosen = if self.weight < 1.0 {
+            happens(spaced(probability, self.count), &mut self.random)
+        } else {
+            happens(probability, &mut self.random)
+        };
+        // Packets below `min` are not counted, so that a chosen packet is not overdue after a lull.
+        self.count = if chosen || probability <= 0.0 { 0 } else { self.count + 1 };
+        if chosen { self.response.to(ect) } else { Verdict::Pass }
+    }
+
     fn age(&mut self, idle: Span) {
         // Mostly there is nothing to do, and powers are slow.
         if !idle.is_zero() && self.average > 0.0 {
@@ -227,6 +250,7 @@ mod tests {
             small_packet: Bytes::new(500),
             ecn: true,
             drop: true,
+            at: Moment::Arrival,
         }
     }
 
@@ -368,6 +392,67 @@ mod tests {
         {
             near(spaced(0.1, count), expected);
         }
+    }
+
+    /// The law at departure.
+    fn departing(settings: &Red) -> RedLaw {
+        let settings = Red { drop: false, at: Moment::Departure, ..settings.clone() };
+        assert_eq!(settings.check(), Ok(()));
+        settings.start(RATE, random(1))
+    }
+
+    #[test]
+    fn at_departure_a_step_marks_by_what_is_left() {
+        let threshold = Bytes::new(30_000);
+        let mut red = departing(&Red { min: threshold, max: threshold, ..dcqcn() });
+        for (left, expected) in
+            [(0, Pass), (30_000, Pass), (30_001, Mark), (60_000, Mark), (29_999, Pass), (0, Pass)]
+        {
+            // The queue that a packet finds is of no account, and neither is the packet itself.
+            assert_eq!(red.on_enqueue(us(0), 90_000, 1_000, true), Pass);
+            assert_eq!(red.on_dequeue(us(9), left, us(0), 1_000, true), expected, "{left} B");
+            assert_eq!(red.on_dequeue(us(9), left, us(0), 1_000, false), Pass, "{left} B");
+        }
+    }
+
+    #[test]
+    fn at_departure_the_average_moves_as_packets_leave() {
+        let mut red = departing(&settings());
+        for expected in [2_000.0, 3_500.0, 4_625.0] {
+            red.on_enqueue(us(0), 50_000, 1_000, true);
+            red.on_dequeue(us(0), 8_000, us(0), 1_000, true); // a quarter of the way to 8,000
+            near(red.average, expected);
+        }
+        // The last of 1,250 B keeps the link busy until 110 us. The average falls by its own sample,
+        // then by three small packets of 4 us, then by the packet that comes to the idle link and
+        // leaves nothing behind.
+        red.on_dequeue(us(100), 0, us(0), 1_250, true);
+        near(red.average, 4_625.0 * 0.75);
+        red.on_enqueue(us(122), 0, 1_500, true);
+        near(red.average, 4_625.0 * 0.75_f64.powi(4));
+        red.on_dequeue(us(122), 0, us(122), 1_500, true);
+        near(red.average, 4_625.0 * 0.75_f64.powi(5));
+    }
+
+    #[test]
+    fn at_departure_dcqcn_marks_by_what_is_left() {
+        // 20 KB left: half of 0.1. Of 40,000 packets 2,000, with a deviation of 44.
+        let mut red = departing(&dcqcn());
+        let marks = |red: &mut RedLaw, left| {
+            let leave = |_: &i32| red.on_dequeue(us(0), left, us(0), 1_000, true) == Mark;
+            (0..40_000).filter(leave).count()
+        };
+        assert!(marks(&mut red, 20_000).abs_diff(2_000) < 4 * 44);
+        assert_eq!(marks(&mut red, 10_000), 0);
+        assert_eq!(marks(&mut red, 30_001), 40_000);
+    }
+
+    #[test]
+    fn at_departure_nothing_is_dropped() {
+        let dropping = Red { at: Moment::Departure, ..settings() };
+        let (field, message) = dropping.check().unwrap_err();
+        assert_eq!(field, "at");
+        assert!(message.contains("set drop = false"), "{message}");
     }
 
     #[test]

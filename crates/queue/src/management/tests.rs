@@ -121,7 +121,7 @@ fn read(fields: &str) -> Result<Aqm, String> {
 #[test]
 fn marking_of_dcqcn_can_be_written() {
     let text = "kind = 'red'\nmin = '5KB'\nmax = '200KB'\nmax_probability = 0.01\ngentle = false\n\
-                weight = 1";
+                weight = 1\ndrop = false\nat = 'departure'";
     let expected = Red {
         min: Bytes::from_kb(5),
         max: Bytes::from_kb(200),
@@ -130,7 +130,8 @@ fn marking_of_dcqcn_can_be_written() {
         weight: 1.0,
         small_packet: Bytes::new(500),
         ecn: true,
-        drop: true,
+        drop: false,
+        at: Moment::Departure,
     };
     assert_eq!(read(text), Ok(Aqm::Red(expected)));
 }
@@ -169,6 +170,16 @@ fn mistakes_are_found_where_they_are() {
             "kind = 'red'\nmin = '3KB'\nmax = '2KB'",
             "f:3:7: min = 3KB is above max = 2KB; make it smaller",
         ),
+        (
+            "kind = 'red'\nmin = '3KB'\nmax = '9KB'\nat = 'departure'",
+            "f:5:6: at = \"departure\" only marks, since what leaves is not dropped; set drop = \
+             false, or at = \"arrival\"",
+        ),
+        (
+            "kind = 'red'\nmin = '3KB'\nmax = '9KB'\nat = 'departing'",
+            "f:5:6: unknown word \"departing\"; did you mean \"departure\"?",
+        ),
+        ("kind = 'pie'\nat = 'departure'", "f:3:1: unknown field \"at\"; did you mean \"a\"?"),
         (
             "kind = 'pi'\na = 1e-5\nb = 2e-5",
             "f:4:5: with a = 0.00001 not above b = 0.00002 the queue comes to rest anywhere; \

@@ -106,6 +106,13 @@ fn check_class(scenario: &Scenario, class: &Class) -> Result<(), Wrong> {
         );
         return Err((field, message));
     }
+    if class.ecn_at.is_some() && scenario.resolve_class(class).ecn_threshold.is_none() {
+        let message = format!(
+            "class {name:?} has no threshold that ecn_at could say the moment of; give it an \
+             ecn_threshold, or take ecn_at out"
+        );
+        return Err(("ecn_at", message));
+    }
     if let Some(limit) = class.queue_limit {
         super::switch::fits(scenario, limit).map_err(|message| ("queue_limit", message))?;
     }

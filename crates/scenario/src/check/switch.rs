@@ -2,7 +2,7 @@
 
 use incast_cc::Bytes;
 
-use super::super::{Aqm, EcnScope, QueueDiscipline, ResolvedClass, Scenario};
+use super::super::{Aqm, EcnScope, Moment, QueueDiscipline, ResolvedClass, Scenario, Switch};
 use crate::buffers::{headroom, protected_classes};
 use incast_plan::topology::Topology;
 use incast_schema::Fault;
@@ -63,6 +63,24 @@ fn check_burst(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Checks that settings of ECN thresholds have a threshold.
+fn check_thresholds(scenario: &Scenario) -> Result<(), Fault> {
+    let Switch { ecn_scope, ecn_at, .. } = scenario.switch;
+    let scope = (ecn_scope == EcnScope::Port).then_some(("ecn_scope", "port"));
+    let at = (ecn_at == Moment::Departure).then_some(("ecn_at", "departure"));
+    let has_threshold = |class: &ResolvedClass| class.ecn_threshold.is_some();
+    match scope.or(at) {
+        Some((field, value)) if !scenario.data_classes().iter().any(has_threshold) => {
+            let message = format!(
+                "{field} = \"{value}\" has no threshold to compare; set switch.ecn_threshold, such \
+                 as \"100KB\""
+            );
+            Err(Fault::at([&"switch", &field], message))
+        }
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fault> {
     let switch = &scenario.switch;
     for (field, limit) in [("queue_limit", switch.queue_limit), ("port_limit", switch.port_limit)] {
@@ -71,14 +89,7 @@ pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fa
         }
     }
     check_burst(scenario, net)?;
-    if switch.ecn_scope == EcnScope::Port {
-        let marks = |class: &ResolvedClass| class.ecn_threshold.is_some();
-        if !scenario.data_classes().iter().any(marks) {
-            let message = "ecn_scope = \"port\" has no threshold to compare; set \
-                           switch.ecn_threshold, such as \"100KB\"";
-            return Err(Fault::at([&"switch", &"ecn_scope"], message.into()));
-        }
-    }
+    check_thresholds(scenario)?;
     if let Some(aqm) = &switch.aqm {
         if switch.ecn_threshold.is_some() {
             return Err(Fault::at([&"switch", &"aqm"], two_markings("[switch]")));

@@ -45,6 +45,7 @@ fn class_config(class: &ResolvedClass) -> ClassConfig {
             queue_limit: class.queue_limit.map(Bytes::get),
         },
         ecn_threshold: class.ecn_threshold.map(Bytes::get),
+        ecn_at: class.ecn_at,
         management: class.aqm.clone(),
         discipline: class.discipline.clone(),
     }

@@ -60,9 +60,10 @@ fn transport(random: &mut Random) -> String {
 #[test]
 fn shortcuts_of_streams_change_nothing() {
     const SCHEMES: [&str; 6] = ["dctcp", "newreno", "bbr", "swift", "cubic", "rtcp"];
-    const SWITCHES: [&str; 4] = [
+    const SWITCHES: [&str; 5] = [
         "queue_limit = \"30KB\"\necn_threshold = \"9KB\"",
         "queue_limit = \"90KB\"",
+        "queue_limit = \"90KB\"\necn_threshold = \"9KB\"\necn_at = \"departure\"",
         "queue_limit = \"90KB\"\necn_threshold = \"20KB\"",
         "buffer = \"4MB\"\npfc = { enabled = true, xoff = \"15KB\" }",
     ];
@@ -107,10 +108,13 @@ fn shortcuts_of_streams_change_nothing() {
 #[test]
 fn shortcuts_of_messages_change_nothing() {
     const SCHEMES: [&str; 4] = ["line-rate", "timely", "swift", "dcqcn"];
-    const SWITCHES: [&str; 3] = [
+    const SWITCHES: [&str; 5] = [
         "buffer = \"4MB\"\npfc = { enabled = true, xoff = \"15KB\" }",
         "buffer = \"4MB\"\npfc = { enabled = true, xoff = \"60KB\" }\necn_threshold = \"20KB\"",
         "queue_limit = \"40KB\"\necn_threshold = \"10KB\"",
+        "queue_limit = \"40KB\"\necn_threshold = \"10KB\"\necn_at = \"departure\"",
+        "buffer = \"4MB\"\npfc = { enabled = true, xoff = \"60KB\" }\naqm = { kind = \"red\", min = \
+         \"5KB\", max = \"40KB\", weight = 1, drop = false, at = \"departure\" }",
     ];
     let mut random = Random::new(11);
     let (mut fewer, mut pauses, mut drops) = (0, 0, 0);
@@ -183,9 +187,10 @@ fn shortcuts_of_the_benchmarks_change_nothing() {
 #[test]
 fn shortcuts_beside_classes_that_algorithms_choose_change_nothing() {
     const SCHEME: &str = "pias[classes=3,threshold1=4KB,threshold2=11KB,timeouts=1,idle=10us]";
-    const SWITCHES: [&str; 4] = [
+    const SWITCHES: [&str; 5] = [
         "queue_limit = \"30KB\"\necn_threshold = \"9KB\"\necn_scope = \"port\"",
         "port_limit = \"40KB\"\necn_threshold = \"20KB\"\necn_scope = \"port\"",
+        "port_limit = \"40KB\"\necn_threshold = \"20KB\"\necn_scope = \"port\"\necn_at = \"departure\"",
         "queue_limit = \"90KB\"\necn_threshold = \"20KB\"",
         "buffer = \"4MB\"\npfc = { enabled = true, xoff = \"15KB\" }\necn_threshold = \"9KB\"",
     ];

@@ -277,11 +277,19 @@ impl Draw {
                 ["", "", "", "", "ecn_threshold = \"9KB\"\n", "aqm = { kind = \"codel\" }\n"];
             text += self.of(&aqms);
             let red = "aqm = { kind = \"red\", min = \"6KB\", max = \"30KB\" }\n";
-            text +=
-                if text.contains("aqm") || text.contains("ecn") { "" } else { self.of(&["", red]) };
+            let departing = "aqm = { kind = \"red\", min = \"6KB\", max = \"30KB\", \
+                             drop = false, at = \"departure\" }\n";
+            text += if text.contains("aqm") || text.contains("ecn") {
+                ""
+            } else {
+                self.of(&["", "", red, departing])
+            };
             if !pfc && !text.contains("aqm") {
                 text += self.of(&["", "", "discipline = \"srpt\"\n"]);
             }
+        }
+        if text.contains("ecn_threshold") {
+            text += &self.perhaps("ecn_at", &["\"arrival\"", "\"departure\""]);
         }
         if needs.contains(&Need::Telemetry) {
             text += "telemetry = true\n";

@@ -10,6 +10,7 @@ mod behaviour;
 mod benchmark;
 mod closed_forms;
 mod corpus;
+mod departures;
 mod disciplines;
 mod docs;
 mod fabrics;

@@ -171,6 +171,24 @@ fn settings_that_would_say_nothing_are_refused() {
             &["ecn_scope = \"port\" has no threshold", "switch.ecn_threshold"],
         ),
         (
+            "buffer = \"1MB\"",
+            "ecn_at = \"departure\"",
+            (21, 10),
+            &["ecn_at = \"departure\" has no threshold", "set switch.ecn_threshold"],
+        ),
+        (
+            "weight = 2",
+            "ecn_at = \"departure\"",
+            (15, 10),
+            &["class \"bulk\" has no threshold", "ecn_at", "give it an ecn_threshold"],
+        ),
+        (
+            "weight = 2",
+            "ecn_threshold = \"9KB\"\necn_at = \"depart\"",
+            (16, 10),
+            &["unknown word \"depart\"", "mean \"departure\""],
+        ),
+        (
             "weight = 2",
             "aqm = { kind = \"phantom\" }",
             (15, 7),
@@ -199,6 +217,12 @@ fn mistakes_in_the_queue_management_of_a_class_are_found_where_they_are() {
             "aqm = { kind = \"red\", min = \"9KB\", max = \"8KB\" }",
             (15, 29),
             &["min = 9KB is above max = 8KB"],
+        ),
+        (
+            "weight = 2",
+            "aqm = { kind = \"red\", min = \"1KB\", max = \"8KB\", at = \"departure\" }",
+            (15, 54),
+            &["at = \"departure\" only marks", "set drop = false"],
         ),
         (
             "weight = 2",

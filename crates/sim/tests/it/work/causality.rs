@@ -50,10 +50,11 @@ fn network() -> impl Strategy<Value = String> {
 /// The transports, each of which any algorithm runs on.
 const TRANSPORTS: [&str; 2] = ["kind = \"message\"", "kind = \"stream\""];
 
-const SWITCHES: [&str; 5] = [
+const SWITCHES: [&str; 6] = [
     "pfc = { enabled = true, xoff = \"20KB\" }",
     "queue_limit = \"30KB\"\necn_threshold = \"9KB\"",
     "queue_limit = \"60KB\"\naqm = { kind = \"red\", min = \"6KB\", max = \"30KB\" }",
+    "queue_limit = \"30KB\"\necn_threshold = \"9KB\"\necn_at = \"departure\"",
     "telemetry = true",
     "queue_limit = \"30KB\"\ndiscipline = \"srpt\"",
 ];

@@ -1,0 +1,92 @@
+//! Marks at departure, compared with arithmetic.
+
+use incast_sim::{Report, TraceConfig};
+
+use super::closed_forms::{HUNDRED, TEN, pair};
+use crate::common::{run, run_with, shipped};
+
+/// RED that marks what leaves more than `threshold` behind; the rest are other settings of it.
+fn step(threshold: &str, rest: &str) -> String {
+    format!(
+        "aqm = {{ kind = \"red\", min = \"{threshold}\", max = \"{threshold}\", weight = 1, \
+         gentle = false, drop = false, at = \"departure\"{rest} }}"
+    )
+}
+
+/// The marks of this switch where one host on 100 Gb/s sends 20 packets of 1,000 B at once into 10
+/// Gb/s.
+fn marks(switch: &str) -> u64 {
+    let transport = "mtu = \"1000B\"\nheader = \"40B\"";
+    let scenario = pair(HUNDRED, TEN, transport, "message = \"19200B\"");
+    run(&format!("{scenario}\n[switch]\n{switch}")).summary.ecn_marks
+}
+
+#[test]
+fn marks_are_exactly_on_what_leaves_more_than_the_threshold_behind() {
+    // Packet i (from 1) arrives (i - 1) * 80 ns after the first, which leaves at once. The second
+    // leaves 800 ns later, as the eleventh arrives (the port comes first), and leaves 3 to 10
+    // behind. When the third leaves, after 1,600 ns, all have arrived. So what they leave is
+    //     0, 8, 17 (i = 3), 16, ..., 1, 0 (i = 20) packets of 1,000 B.
+    for (threshold, expected) in [
+        ("17000B", 0),
+        ("16999B", 1), // the third
+        ("9000B", 8),  // 3 to 10
+        ("8000B", 9),
+        ("7999B", 11), // the second and 12, too
+        ("1000B", 17),
+        ("999B", 18), // all but the first and the last
+        ("1B", 18),
+    ] {
+        let plain = format!("ecn_threshold = \"{threshold}\"\necn_at = \"departure\"");
+        assert_eq!(marks(&plain), expected, "{threshold}");
+        assert_eq!(marks(&format!("{plain}\necn_scope = \"port\"")), expected, "{threshold}");
+        assert_eq!(marks(&step(threshold, "")), expected, "{threshold} of RED");
+        let class = format!("[[class]]\nname = \"data\"\necn_threshold = \"{threshold}\"");
+        let class = format!("ecn_at = \"arrival\"\n{class}\necn_at = \"departure\"");
+        assert_eq!(marks(&class), expected, "{threshold} of a class");
+    }
+}
+
+#[test]
+fn all_queues_of_a_port_count_where_the_scope_is_the_port() {
+    // Two hosts with ten packets each in classes that take turns. All twenty have arrived before
+    // the second leaves and 18 are left, then 17 and so on; of each class half as many.
+    let marks = |scope: &str| {
+        let host = |name: &str| format!("[[network.star.hosts]]\nname = \"{name}\"\n{HUNDRED}\n");
+        let traffic = |from: &str| {
+            format!(
+                "[[traffic]]\nkind = \"connections\"\nfrom = \"{from}\"\nto = \"b\"\nclass = \
+                 \"{from}\"\nmessage = \"9600B\"\ncount = 1\n"
+            )
+        };
+        let text = format!(
+            "title = \"two\"\n[run]\nduration = \"1ms\"\nschemes = [\"line-rate\"]\n{}{}\
+             [[network.star.hosts]]\nname = \"b\"\n{TEN}\n[[class]]\nname = \"a\"\nweight = 1\n\
+             [[class]]\nname = \"c\"\nweight = 1\n[transport]\nmtu = \"1000B\"\nheader = \"40B\"\n\
+             [switch]\necn_threshold = \"8999B\"\necn_at = \"departure\"\necn_scope = \"{scope}\"\n\
+             {}{}",
+            host("a"),
+            host("c"),
+            traffic("a"),
+            traffic("c")
+        );
+        run(&text).summary.ecn_marks
+    };
+    assert_eq!(marks("port"), 10, "what leaves 18 to 9 packets");
+    assert_eq!(marks("queue"), 1, "what leaves 9 of its own: the first of them that waited");
+}
+
+#[test]
+fn a_step_of_red_is_the_threshold_to_the_packet() {
+    let incast = |settings: &[&str]| {
+        run_with(&shipped("tcp-incast", settings), "dctcp", 1, TraceConfig::default())
+    };
+    let red = format!("switch.{}", step("96850B", "").replacen(" = ", "=", 1));
+    let threshold = ["switch.ecn_threshold=96850B", "switch.ecn_at=departure"];
+    let (red, departure, arrival) = (incast(&[&red]), incast(&threshold), incast(&threshold[..1]));
+    assert!(departure.summary.ecn_marks > 1_000, "or it shows nothing");
+    // As text, because "not a number" equals nothing.
+    let all = |report: &Report| format!("{:?} {:?}", report.summary, report.tables);
+    assert!(all(&red) == all(&departure));
+    assert_ne!(arrival.summary.ecn_marks, departure.summary.ecn_marks);
+}
