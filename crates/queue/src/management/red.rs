@@ -60,6 +60,11 @@ pub struct Red {
     #[serde(deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub max: Bytes,
+    /// The rate of the links that `min` and `max` are for; at links of another rate both are larger
+    /// or smaller in proportion. By default they are for links of all rates.
+    #[serde(default, deserialize_with = "quantity::optional_rate")]
+    #[schemars(with = "Option<String>")]
+    pub rate: Option<Rate>,
     /// The probability at `max`; 0.02 by default.
     #[serde(default = "default_max_probability", deserialize_with = "quantity::probability")]
     pub max_probability: f64,
@@ -121,9 +126,11 @@ impl Management for Red {
 
     fn start(&self, rate: Rate, random: Pcg64Mcg) -> RedLaw {
         let Self { max_probability, gentle, weight, small_packet, .. } = *self;
+        let [min, max] = self.thresholds(rate);
         RedLaw {
-            min: self.min.get() as f64,
-            max: self.max.get() as f64,
+            set: self.rate.is_some().then(|| Box::new(self.clone())),
+            min,
+            max,
             max_probability,
             gentle,
             weight,
@@ -139,9 +146,20 @@ impl Management for Red {
     }
 }
 
+impl Red {
+    /// The thresholds onto a link of `rate`, in bytes.
+    fn thresholds(&self, rate: Rate) -> [f64; 2] {
+        let own = self.rate.unwrap_or(rate);
+        let scale = rate.as_bps() as f64 / own.as_bps() as f64;
+        [self.min, self.max].map(|bytes| bytes.get() as f64 * scale)
+    }
+}
+
 /// The state of random early detection at one queue.
 #[derive(Clone, Debug)]
 pub struct RedLaw {
+    /// The settings, if the thresholds follow the rate of the link.
+    set: Option<Box<Red>>,
     min: f64,
     max: f64,
     max_probability: f64,
@@ -186,6 +204,9 @@ impl Law for RedLaw {
 
     fn set_rate(&mut self, _: Time, rate: Rate) {
         self.rate = rate;
+        if let Some(set) = &self.set {
+            [self.min, self.max] = set.thresholds(rate);
+        }
     }
 }
 
@@ -244,6 +265,7 @@ mod tests {
         Red {
             min: Bytes::new(10_000),
             max: Bytes::new(30_000),
+            rate: None,
             max_probability: 0.1,
             gentle: true,
             weight: 0.25,
@@ -286,6 +308,19 @@ mod tests {
             near(RedLaw { average, ..gentle.clone() }.probability(), expected);
             near(RedLaw { average, ..abrupt.clone() }.probability(), without);
         }
+    }
+
+    #[test]
+    fn thresholds_follow_the_rate_of_the_link() {
+        let set = Red { rate: Some(RATE), ..settings() };
+        let thresholds = |law: &RedLaw| [law.min, law.max];
+        let mut law = set.start(RATE, random(1));
+        assert_eq!(thresholds(&law), [10_000.0, 30_000.0]);
+        law.set_rate(us(0), Rate::from_bps(RATE.as_bps() * 4));
+        assert_eq!(thresholds(&law), [40_000.0, 120_000.0]);
+        let slow = Rate::from_bps(RATE.as_bps() / 10);
+        assert_eq!(thresholds(&set.start(slow, random(1))), [1_000.0, 3_000.0]);
+        assert_eq!(thresholds(&settings().start(slow, random(1))), [10_000.0, 30_000.0]);
     }
 
     #[test]

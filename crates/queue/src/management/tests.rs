@@ -125,6 +125,7 @@ fn marking_of_dcqcn_can_be_written() {
     let expected = Red {
         min: Bytes::from_kb(5),
         max: Bytes::from_kb(200),
+        rate: None,
         max_probability: 0.01,
         gentle: false,
         weight: 1.0,

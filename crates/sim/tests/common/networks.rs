@@ -277,7 +277,7 @@ impl Draw {
                 ["", "", "", "", "ecn_threshold = \"9KB\"\n", "aqm = { kind = \"codel\" }\n"];
             text += self.of(&aqms);
             let red = "aqm = { kind = \"red\", min = \"6KB\", max = \"30KB\" }\n";
-            let departing = "aqm = { kind = \"red\", min = \"6KB\", max = \"30KB\", \
+            let departing = "aqm = { kind = \"red\", min = \"6KB\", max = \"30KB\", rate = \"10Gbps\", \
                              drop = false, at = \"departure\" }\n";
             text += if text.contains("aqm") || text.contains("ecn") {
                 ""

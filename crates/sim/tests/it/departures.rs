@@ -48,6 +48,15 @@ fn marks_are_exactly_on_what_leaves_more_than_the_threshold_behind() {
 }
 
 #[test]
+fn thresholds_of_red_are_for_links_of_its_rate() {
+    // As above, by a tenth at 10 Gb/s.
+    for (threshold, expected) in [("170KB", 0), ("169990B", 1), ("80KB", 9), ("79990B", 11)] {
+        let red = step(threshold, ", rate = \"100Gbps\"");
+        assert_eq!(marks(&red), expected, "{threshold}");
+    }
+}
+
+#[test]
 fn all_queues_of_a_port_count_where_the_scope_is_the_port() {
     // Two hosts with ten packets each in classes that take turns. All twenty have arrived before
     // the second leaves and 18 are left, then 17 and so on; of each class half as many.
