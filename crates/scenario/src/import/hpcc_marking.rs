@@ -11,6 +11,9 @@ use crate::foreign::HpccTopology;
 use crate::foreign::hpcc_config::Config;
 use crate::foreign::text::refused;
 
+/// The source of marks at departure.
+const DEQUEUE: &str = "by what a packet leaves behind, as there";
+
 /// The buffer of each switch.
 pub(super) fn buffer(config: &Config) -> Setting {
     match config.buffer {
@@ -71,11 +74,14 @@ pub(super) fn marking(
         return Ok(());
     };
     let at = |rate: &Rate| [min, max, probability].map(|map| map.value[&rate.as_bps()]);
-    let [low, high, most] = at(rate);
+    let own = at(rate);
     let from = MAPS.map(|key| format!("{key} at {rate}"));
-    ramp([low, high, most], &from, (file, min.line), (switch, aqm))?;
+    let follows = |other: &&Rate| in_proportion((rate, own), (other, at(other)));
+    let of_rate = (ports.len() > 1 && ports.keys().all(|other| follows(&other))).then_some(*rate);
+    ramp(own, of_rate, &from, (file, min.line), (switch, aqm))?;
     let bytes = incast_cc::Bytes::new;
-    let others = ports.keys().filter(|other| at(other) != at(rate)).map(|other| {
+    let alike = |other: &&Rate| of_rate.is_some() || at(other) == own;
+    let others = ports.keys().filter(|other| !alike(other)).map(|other| {
         let [low, high, most] = at(other);
         format!("{} to {} with up to {} at {other}", bytes(low), bytes(high), millionths(most))
     });
@@ -87,6 +93,18 @@ pub(super) fn marking(
         ));
     }
     Ok(())
+}
+
+/// Whether the thresholds of two rates are in proportion to them, and the probabilities equal.
+fn in_proportion(
+    (rate, [low, high, most]): (&Rate, [u64; 3]),
+    (other, [other_low, other_high, other_most]): (&Rate, [u64; 3]),
+) -> bool {
+    let equal = |own: u64, others: u64| {
+        u128::from(own) * u128::from(other.as_bps())
+            == u128::from(others) * u128::from(rate.as_bps())
+    };
+    equal(low, other_low) && equal(high, other_high) && most == other_most
 }
 
 /// The marking of ns3-rdma's switches, which is one for all rates: `KMIN` and `KMAX` count packets
@@ -102,12 +120,14 @@ fn marking_of_rdma(
     // 60 packets of both, and all of them, are its defaults.
     let [low, high, most] = [("KMIN", 61_800), ("KMAX", 61_800), ("PMAX", 1_000_000)]
         .map(|(key, default)| config.marks.get(key).copied().unwrap_or(default));
-    ramp([low, high, most], &KEYS.map(String::from), (file, 1), settings)
+    ramp([low, high, most], None, &KEYS.map(String::from), (file, 1), settings)
 }
 
-/// RED from `low` to `high` with at most `most` millionths, whose sources are `from`.
+/// RED from `low` to `high` with at most `most` millionths, whose sources are `from`. Both are for
+/// links of `rate` and in proportion at others, or for links of all rates.
 fn ramp(
     [low, high, most]: [u64; 3],
+    rate: Option<Rate>,
     from: &[String; 3],
     (file, line): (&str, usize),
     (switch, aqm): (&mut Vec<Setting>, &mut Vec<Setting>),
@@ -128,18 +148,23 @@ fn ramp(
     }
     // A ramp starts at one byte or more; no queue with a packet is shorter.
     let low = low.max(1);
-    if low == high {
+    if low == high && rate.is_none() {
         // A queue above KMAX marks every packet.
         switch.push(Setting::quoted("ecn_threshold", bytes(high), max));
+        switch.push(Setting::quoted("ecn_at", "departure", DEQUEUE));
         return Ok(());
     }
     aqm.push(Setting::quoted("kind", "red", "between the thresholds below"));
     aqm.push(Setting::quoted("min", bytes(low), min));
     aqm.push(Setting::quoted("max", bytes(high), max));
+    if let Some(rate) = rate {
+        aqm.push(Setting::quoted("rate", rate, "the maps are in proportion to the rate"));
+    }
     aqm.push(Setting::plain("max_probability", millionths(most), probability));
     aqm.push(Setting::plain("gentle", false, "above KMAX all are marked"));
     aqm.push(Setting::plain("weight", 1, "the queue as it is"));
     aqm.push(Setting::plain("drop", false, "ACKs are not dropped"));
+    aqm.push(Setting::quoted("at", "departure", DEQUEUE));
     Ok(())
 }
 

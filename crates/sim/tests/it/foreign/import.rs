@@ -150,10 +150,21 @@ fn switches_are_those_of_the_configuration() {
         (aqm("max_probability"), aqm("gentle"), aqm("weight")),
         (0.2.into(), false.into(), 1.into())
     );
-    let other = "400KB to 1.6MB with up to 0.2 at 100Gbps";
-    assert!(imported.notes.iter().any(|note| note.contains(other)), "{:?}", imported.notes);
+    assert_eq!((aqm("at"), aqm("drop")), ("departure".into(), false.into()));
+    // Four times as much at 100 Gb/s.
+    assert_eq!(aqm("rate"), "25Gbps".into());
+    let told = imported.notes.iter().any(|note| note.contains("all ports mark as"));
+    assert!(!told, "{:?}", imported.notes);
     assert_eq!(at(&scenario, "switch/pfc/enabled"), &true.into());
     assert_eq!(at(&scenario, "switch/pfc/alpha"), &0.125.into());
+}
+
+#[test]
+fn thresholds_that_are_not_in_proportion_to_the_rate_are_noted() {
+    let (scenario, imported) = with("100000000000 1600", "100000000000 1500");
+    let other = "400KB to 1.5MB with up to 0.2 at 100Gbps";
+    assert!(imported.notes.iter().any(|note| note.contains(other)), "{:?}", imported.notes);
+    assert!(scenario["switch"]["aqm"].get("rate").is_none());
 }
 
 #[test]
@@ -164,6 +175,7 @@ fn equal_thresholds_are_a_step() {
     files[0].1 = &config;
     let (scenario, _) = import(&files);
     assert_eq!(text(&scenario, "switch/ecn_threshold"), "400KB");
+    assert_eq!(text(&scenario, "switch/ecn_at"), "departure");
     assert!(scenario["switch"].get("aqm").is_none());
     // 1/256, as the file has it.
     assert_eq!(text(&scenario, "cc/dctcp/g"), "0.00390625");

@@ -72,6 +72,7 @@ fn packets_have_the_payload_of_the_configuration() {
     let aqm = &scenario["switch"]["aqm"];
     assert_eq!((aqm["min"].as_str(), aqm["max"].as_str()), (Some("41.2KB"), Some("1.03MB")));
     assert_eq!(aqm["max_probability"].as_float(), Some(0.5));
+    assert_eq!(aqm["at"].as_str(), Some("departure"));
     assert_eq!(scenario["transport"]["cnp_interval"].as_str(), Some("50us"));
     assert!(told(&imported, "APP_START_TIME: not known"), "{:?}", imported.notes);
     let tcp = format!("{config}TCP_FLOW_FILE mix/tcp.txt\n");
