@@ -32,6 +32,12 @@ macro_rules! src {
     (prime) => {
         "Linux tcp_bbr.c; BBR' (mark-claypool/bbr) differs"
     };
+    (probing) => {
+        "draft-cardwell-iccrg-bbr-congestion-control-00; Linux tcp_bbr.c and ns-3 have 2"
+    };
+    (aggregated) => {
+        "draft-cardwell-iccrg-bbr-congestion-control-00; ns-3 has 2, Linux what it measures"
+    };
 }
 
 parameters! {
@@ -67,6 +73,12 @@ parameters! {
         /// Bursts of the carrier that windows allow beyond the product, for what waits in the
         /// hosts.
         pub spare_bursts: u32 = 3, in "0" to "100", source src!(prime);
+        /// Packets that windows allow beyond product and spare bursts in the first phase of a
+        /// cycle: without them a flow that its window limits cannot send more than before.
+        pub probe_packets: u32 = 0, in "0" to "100", source src!(probing);
+        /// Packets that the window allows beyond product and spare bursts once the pipe is full,
+        /// for ACKs that come together.
+        pub aggregated_packets: u32 = 0, in "0" to "100", source src!(aggregated);
         /// The bandwidth before the first sample; at 0bps the initial window over the RTT.
         pub initial_bandwidth: Rate = Rate::ZERO, in "0bps" to "1Tbps", source src!(prime);
         /// The RTT before the first sample, where the operator knows none.
@@ -113,8 +125,12 @@ impl Configurable for Bbr {
         },
         Preset {
             name: "ns-3",
-            source: "ns-3 3.44 to 3.48, tcp-bbr.cc: three segments, and two for aggregated ACKs",
-            values: &[("startup_gain", "2.89"), ("spare_bursts", "5")],
+            source: "ns-3 3.44 to 3.48, tcp-bbr.cc: two segments while it probes, two for aggregated ACKs",
+            values: &[
+                ("startup_gain", "2.89"),
+                ("probe_packets", "2"),
+                ("aggregated_packets", "2"),
+            ],
         },
         Preset {
             name: "bbr-prime",
@@ -321,14 +337,23 @@ impl BbrControl {
         (packet * u64::from(self.params.min_packets)).clamp(self.mss, self.max_cwnd)
     }
 
-    /// `gain` bandwidth-delay products plus the spare bursts; the initial window before the first
-    /// RTT.
+    /// `gain` bandwidth-delay products plus the spare bursts and, while probing, packets; the
+    /// initial window before the first RTT.
     fn target(&self, gain: f64) -> u64 {
         let product = match self.min_rtt.0 {
             Span::MAX => self.initial_window,
             rtt => whole(self.bandwidth.get().bytes_in(rtt).get() as f64 * gain),
         };
-        product.min(MAX_CWND) + self.spare
+        let probing = match self.mode {
+            Mode::ProbeBw(0) => self.packets(self.params.probe_packets),
+            _ => 0,
+        };
+        product.min(MAX_CWND) + self.spare + probing
+    }
+
+    /// So many packets of the flow.
+    fn packets(&self, count: u32) -> u64 {
+        self.mss * u64::from(count)
     }
 
     /// Takes in a delivery-rate sample, and tests once per round whether the pipe is full.
@@ -493,7 +518,8 @@ impl BbrControl {
             Mode::ProbeRtt(_) => 1.0,
         });
         if self.is_full() {
-            self.cwnd = (self.cwnd + acked).min(target);
+            let aggregated = self.packets(self.params.aggregated_packets);
+            self.cwnd = (self.cwnd + acked).min(target + aggregated);
         } else if self.cwnd < target || ack.delivered.get() < self.initial_window {
             self.cwnd += acked;
         }

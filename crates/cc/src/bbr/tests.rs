@@ -249,6 +249,36 @@ fn two_products_and_three_bursts_are_in_flight() {
 }
 
 #[test]
+fn two_packets_more_are_in_flight_while_ns_3_probes_and_two_for_aggregated_acks() {
+    let mut feed = Feed::in_phase(0);
+    (feed.control.params.probe_packets, feed.control.params.aggregated_packets) = (2, 2);
+    let window = |feed: &mut Feed| {
+        for _ in 0..300 {
+            feed.ack_after(Span::from_us(1), 800, 100_000, |_| ());
+        }
+        feed.control.cwnd
+    };
+    assert_eq!(window(&mut feed), 204_000);
+    // A quarter more and two packets end the phase; the packets of aggregated ACKs are the window's
+    // alone.
+    feed.ack(800, 125_999);
+    assert_eq!(feed.control.mode, Mode::ProbeBw(0), "126.999 KB were in flight before the ACK");
+    feed.ack(800, 126_000);
+    assert_eq!(feed.control.mode, Mode::ProbeBw(1));
+    assert_eq!(window(&mut feed), 202_000);
+    feed.ack_after(Span::from_us(1), 800, 99_000, |_| ());
+    assert_eq!(feed.control.mode, Mode::ProbeBw(2));
+
+    // A pipe that is not full has neither: 2.885 products of 100 KB.
+    let bbr = Bbr { probe_packets: 2, aggregated_packets: 2, ..bare() };
+    let mut feed = Feed::new(&bbr);
+    for _ in 0..400 {
+        feed.ack_after(Span::from_us(1), 800, 100_000, |ack| ack.round = 1);
+    }
+    assert_eq!((feed.control.mode, feed.control.cwnd), (Mode::Startup, 289_000));
+}
+
+#[test]
 fn the_bandwidth_is_the_most_of_ten_rounds() {
     let mut feed = Feed::cruising();
     let bandwidth = |feed: &Feed| feed.control.bandwidth.get();
