@@ -2,12 +2,14 @@
 //
 // Ten BBR senders into one receiver in ns-3, as scenarios/tcp-incast.toml has them:
 //
-//     bbr --starts=0,10,20,...  [--draft] [--milliseconds=100] [--trace=FILE]
+//     bbr --starts=0,10,20,...  [--delay=1us] [--draft] [--fresh] [--milliseconds=100] [--trace=FILE]
 //
 // prints a line of JSON: mean RTT and mean queue of the second half, and the least RTT that each sender
 // believes at the end. Starts are in microseconds, one for each sender. With --draft a sender's first
 // pacing rate is the draft's: the initial window over the RTT of the handshake, in place of ns-3's RTT
-// in whole milliseconds. With --trace each ACK of the first millisecond is a line of the file.
+// in whole milliseconds. With --fresh the sample of the delivery rate starts anew with each ACK, as in
+// Linux and the draft; ns-3 keeps the start of the last one unless a packet of the ACK was sent at a
+// later count of deliveries. With --trace each ACK of the first millisecond is a line of the file.
 
 #include <ns3/applications-module.h>
 #include <ns3/core-module.h>
@@ -66,6 +68,56 @@ class DraftBbr : public TcpBbr
 
 NS_OBJECT_ENSURE_REGISTERED(DraftBbr);
 
+// Names a private member of a class of ns-3: an explicit instantiation may.
+template <auto Member>
+struct Open
+{
+    friend TcpRateOps::TcpRateSample& SampleOf(TcpRateLinux& rate)
+    {
+        return rate.*Member;
+    }
+};
+
+TcpRateOps::TcpRateSample& SampleOf(TcpRateLinux& rate);
+template struct Open<&TcpRateLinux::m_rateSample>;
+
+// ns-3's samples of the delivery rate, each of which starts with its ACK.
+class FreshRate : public TcpRateLinux
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId tid = TypeId("ns3::FreshRate").SetParent<TcpRateLinux>().AddConstructor<FreshRate>();
+        return tid;
+    }
+
+    const TcpRateSample& GenerateSample(uint32_t delivered,
+                                        uint32_t lost,
+                                        bool reneged,
+                                        uint32_t inFlight,
+                                        const Time& minRtt) override
+    {
+        m_given = TcpRateLinux::GenerateSample(delivered, lost, reneged, inFlight, minRtt);
+        SampleOf(*this).m_priorDelivered = 0;
+        SampleOf(*this).m_priorTime = Seconds(0);
+        return m_given;
+    }
+
+  private:
+    TcpRateSample m_given;
+};
+
+NS_OBJECT_ENSURE_REGISTERED(FreshRate);
+
+// Gives a socket other samples: the member is for those that derive from it.
+struct Sampling : TcpSocketBase
+{
+    static void Replace(TcpSocketBase& socket)
+    {
+        socket.*(&Sampling::m_rateOps) = CreateObject<FreshRate>();
+    }
+};
+
 // One sender, as its trace sources tell of it.
 struct Sender
 {
@@ -121,9 +173,13 @@ struct Run
 };
 
 void
-Follow(Run* run, Sender* sender, Ptr<BulkSendApplication> application)
+Follow(Run* run, Sender* sender, Ptr<BulkSendApplication> application, bool fresh)
 {
     auto socket = DynamicCast<TcpSocketBase>(application->GetSocket());
+    if (fresh)
+    {
+        Sampling::Replace(*socket);
+    }
     auto connect = [](Ptr<Object> object, const char* source, auto function) {
         NS_ABORT_MSG_UNLESS(object->TraceConnectWithoutContext(source, function), "no source " << source);
     };
@@ -186,9 +242,13 @@ main(int argc, char* argv[])
     std::string startsText = "0,10,20,30,40,50,60,70,80,90";
     std::string traceFile;
     double milliseconds = 100;
+    std::string delay = "1us";
     bool draft = false;
+    bool fresh = false;
     CommandLine commandLine(__FILE__);
     commandLine.AddValue("starts", "of the senders, in microseconds", startsText);
+    commandLine.AddValue("delay", "of each link", delay);
+    commandLine.AddValue("fresh", "a new sample of the delivery rate for each ACK", fresh);
     commandLine.AddValue("draft", "the first pacing rate as in the draft", draft);
     commandLine.AddValue("milliseconds", "how long", milliseconds);
     commandLine.AddValue("trace", "file for each ACK of the first millisecond", traceFile);
@@ -215,7 +275,7 @@ main(int argc, char* argv[])
     Ipv4Address receiver;
     PointToPointHelper link;
     link.SetDeviceAttribute("DataRate", StringValue("10Gbps"));
-    link.SetChannelAttribute("Delay", StringValue("1us"));
+    link.SetChannelAttribute("Delay", StringValue(delay));
     for (uint32_t i = 0; i <= count; ++i)
     {
         auto devices = link.Install(hosts.Get(i), hub.Get(0));
@@ -244,7 +304,7 @@ main(int argc, char* argv[])
         application->SetStartTime(start);
         run.senders.push_back(std::make_unique<Sender>(Sender{i}));
         // The socket is there when the application has started.
-        Simulator::Schedule(start + NanoSeconds(1), &Follow, &run, run.senders.back().get(), application);
+        Simulator::Schedule(start + NanoSeconds(1), &Follow, &run, run.senders.back().get(), application, fresh);
     }
 
     Simulator::ScheduleNow(&Run::SampleQueue, &run);
