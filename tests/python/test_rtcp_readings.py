@@ -121,3 +121,16 @@ def test_the_law_shares_alike_and_leaves_links_idle_where_it_bears_less() -> Non
     """Feedback that is an RTT old switches all flows at once: 3.9 of 9.73 Gb/s each."""
     (long, first, second), _ = relay(1e-3)
     assert (long, first, second) == pytest.approx((3.93, 3.93, 3.93), rel=0.05)
+
+
+def test_with_rates_in_gbps_table_ii_has_its_alphas_and_not_its_deltas() -> None:
+    """A unit of 50 ms and 7.6 us without queues give the rows of alpha; delta would do the same."""
+    rows = {(300, 10_000): 3.180, (600, 10_000): 3.209, (1000, 10_000): 2.787, (1000, 3000): 3.073}
+    delays = {
+        (alpha, delta): 7.6 + WEIGHT / (1 + gbps) / (alpha * delta) * 50e-3 * 1e6
+        for (alpha, delta), gbps in rows.items()
+    }
+    assert delays[300, 10_000] == pytest.approx(55.6, rel=0.05)
+    assert delays[600, 10_000] == pytest.approx(30.2, rel=0.05)
+    assert delays[1000, 10_000] == pytest.approx(23.4, rel=0.05)
+    assert delays[1000, 3000] > 1.8 * 29.9
