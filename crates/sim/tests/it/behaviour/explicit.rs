@@ -70,7 +70,17 @@ fn d3_keeps_deadlines_where_the_port_cannot_keep_all() {
         env!("CARGO_MANIFEST_DIR"),
         "/../../python/incast/papers/d3/scenarios/senders.toml"
     );
-    let set = ["network.star.hosts.0.count=60", "run.duration=250ms", "traffic.0.count=3"];
+    let set = [
+        "run.duration=250ms",
+        "network.star.hosts.0.count=30",
+        "network.star.hosts.1.count=30",
+        "traffic.0.message=50KB",
+        "traffic.1.message=50KB",
+        "traffic.0.deadline=20ms",
+        "traffic.1.deadline=20ms",
+        "traffic.0.count=3",
+        "traffic.1.count=3",
+    ];
     let text = std::fs::read_to_string(path).unwrap();
     let document = Document::parse(text, path).unwrap().with_set(&set).unwrap();
     let report = run_with(&document, "d3", 1, TraceConfig::default());
