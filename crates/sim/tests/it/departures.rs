@@ -130,7 +130,7 @@ fn queue_at_rest(flows: u32) -> f64 {
         let (mut short, mut gain) = (rate * alpha / 2.0, -of(0) * rate * alpha / 2.0);
         for k in 1..20_000 {
             let more = f64::from((k - 5).max(0)) * INCREASE;
-            short = (short + if k > 5 { INCREASE } else { 0.0 }) / 2.0;
+            short = f64::midpoint(short, if k > 5 { INCREASE } else { 0.0 });
             gain += of(k) * (more - short);
         }
         gain
