@@ -216,7 +216,7 @@ def test_a_case_is_the_ideal_of_its_run(tmp_path: Path) -> None:
         slowdown = outcome.values("fluid", load_, "slowdown_mean")[0]
         assert slowdown is not None
         assert slowdown >= 1
-    assert [verdict.word for verdict in outcome.verdicts] == ["holds"]
+    assert [verdict.keeps for verdict in outcome.verdicts] == [True]
     assert (tmp_path / "out" / outcome.experiment.name / "taken.png").exists()
 
 
