@@ -145,7 +145,7 @@ pub(super) fn random_links(random: &mut Random, switches: usize) -> String {
 }
 
 /// Settings of switches, and the schemes to run with them.
-const SWITCHES: [(&str, &[&str]); 10] = [
+const SWITCHES: [(&str, &[&str]); 9] = [
     ("buffer = \"400KB\"\npfc = { enabled = true, xoff = \"15KB\" }", &["line-rate", "timely"]),
     ("queue_limit = \"30KB\"\necn_threshold = \"9KB\"", &["dcqcn", "newreno"]),
     ("telemetry = true\nqueue_limit = \"200KB\"", &["hpcc"]),
@@ -162,7 +162,6 @@ const SWITCHES: [(&str, &[&str]); 10] = [
          pfc = { enabled = true, xoff = \"15KB\" }",
         &["line-rate", "timely"],
     ),
-    ("queue_limit = \"60KB\"\necn_threshold = \"9KB\"\necn_at = \"departure\"", &["dctcp"]),
     (
         "buffer = \"400KB\"\npfc = { enabled = true, xoff = \"15KB\" }\naqm = { kind = \"red\", \
          min = \"3KB\", max = \"24KB\", weight = 1, drop = false, at = \"departure\" }",
