@@ -384,7 +384,7 @@ def test_other_set_ups_are_listed_and_not_counted(file: Path, tmp_path: Path) ->
     assert twice.measured.mean == pytest.approx(2 * one)
     # Counted once, and apart where a value was fitted.
     assert totals(found.verdicts).startswith("3 claims of the sources: ")
-    assert "1 that rests on a fitted value: " in totals(found.verdicts)
+    assert "1 claim of the sources on fitted values: " in totals(found.verdicts)
     assert fit.fitted == "fit"
     assert kind(fit) == "fitted"
     (claims, fitted) = nearness.rows([found])

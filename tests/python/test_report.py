@@ -277,7 +277,7 @@ def test_counts_are_whole_sentences() -> None:
 
     assert counted(several(holds=8, falls_short=1)) == "8 hold, 1 falls short"
     assert counted(several(undecided=1, not_comparable=2)) == (
-        "1 is undecided, 2 are not comparable"
+        "1 is undecided (0 by a mean within the bounds), 2 are not comparable"
     )
     assert counted(several(falls_short=5)) == "5 fall short"
 

@@ -108,5 +108,6 @@ def _measured(verdict: Verdict) -> str:
     if verdict.setup:
         parts.append(verdict.word)
     text = "; ".join(parts)
-    why = verdict.why + verdict.agreed
-    return f"{text}: {why.strip()}" if why and text else text or why
+    if not verdict.why:
+        return text + verdict.agreed
+    return f"{text}: {verdict.why}{verdict.agreed}" if text else verdict.why

@@ -18,7 +18,7 @@ Kind = Literal["source", "fitted", "ours", "open"]
 
 _KINDS: dict[Kind, tuple[str, str]] = {
     "source": ("claim of the sources", "claims of the sources"),
-    "fitted": ("that rests on a fitted value", "that rest on fitted values"),
+    "fitted": ("claim of the sources on fitted values", "claims of the sources on fitted values"),
     "ours": ("claim of ours", "claims of ours"),
     "open": ("open question", "open questions"),
 }
@@ -99,11 +99,16 @@ def percent(off: float) -> str:
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
-    """Verdicts, counted: `8 hold, 1 falls short`."""
-    words = [verdict.word for verdict in verdicts]
-    return ", ".join(
-        f"{count} {_COUNTED[word][count > 1]}" for word in SIGNS if (count := words.count(word))
-    )
+    """Verdicts, counted: `8 hold, 1 is undecided (1 by a mean within the bounds)`."""
+    parts = []
+    for word in SIGNS:
+        own = [verdict for verdict in verdicts if verdict.word == word]
+        if own:
+            said = f"{len(own)} {_COUNTED[word][len(own) > 1]}"
+            if word == "undecided":
+                said += f" ({sum(verdict.keeps for verdict in own)} by a mean within the bounds)"
+            parts.append(said)
+    return ", ".join(parts)
 
 
 def totals(verdicts: Sequence[Verdict]) -> str:

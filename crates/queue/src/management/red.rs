@@ -19,7 +19,7 @@
 //! with `count` the number of packets since the last chosen one. The distance between two chosen
 //! packets is then uniform from 1 to `1 / p_b` instead of geometric.
 //!
-//! The paper judges a packet as it comes. Shared-memory switches of data centres judge it as it
+//! The paper judges a packet as it comes. Shared-memory switches of datacenters judge it as it
 //! leaves, by the queue that is left without it: so do the fluid model of DCQCN (Zhu and others,
 //! CoNEXT 2016, section 3) and HPCC's simulator (`SwitchNode::SwitchNotifyDequeue`, which takes the
 //! packet off its queue and then asks `SwitchMmu::ShouldSendCN`). A mark then tells of the present
