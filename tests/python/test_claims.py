@@ -12,7 +12,7 @@ import pytest
 from conftest import Finished
 from incast.reproduce import driver, nearness, page
 from incast.reproduce.claims import Verdict, judge
-from incast.reproduce.experiment import Claim
+from incast.reproduce.experiment import PLACE, Claim
 from incast.reproduce.expressions import WORLDS, View
 from incast.reproduce.spec import known, load
 from incast.reproduce.words import kind, percent, totals
@@ -427,3 +427,15 @@ def test_a_set_up_or_a_cause_that_is_none_is_refused(
     assert SETUPS.count(old) == 1
     file.write_text(EXPERIMENT + SETUPS.replace(old, new))
     assert said in command("reproduce", str(file)).error
+
+
+def test_every_cause_has_numbers_of_its_runs() -> None:
+    """A text without an expression would grow old; none ships."""
+    without = [
+        f"{name}: {claim.says}: {text}"
+        for name in known()
+        for claim in load(name).claim
+        for text in (claim.differs, *(setup.differs for setup in claim.setup))
+        if text and not PLACE.search(text)
+    ]
+    assert without == []
