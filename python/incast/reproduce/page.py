@@ -50,11 +50,15 @@ SOURCES = {
 
 
 def write(found: Sequence[WrittenOutcome], out: Path, live: Page | None = None) -> None:
-    """Writes `index.html` and `summary.md`; figures have links to a page that runs them.
+    """Writes `index.html` and `summary.md`, sources in the order of [SOURCES][].
+
+    Figures have links to a page that runs them.
 
     Raises:
         OutputError: They cannot be written.
     """
+    order = {name: place for place, name in enumerate(SOURCES)}
+    found = sorted(found, key=lambda one: order.get(one.outcome.experiment.source, len(order)))
     try:
         put(out / "index.html", html(found, live))
         put(out / "summary.md", summary.markdown([one.outcome for one in found], SOURCES))
