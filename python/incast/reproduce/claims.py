@@ -8,6 +8,7 @@ from typing import Literal
 from incast.reproduce.experiment import Claim
 from incast.reproduce.expressions import MissingValueError, Names, evaluate
 from incast.results.seeds import Spread, spread, t95
+from incast.terminal.numbers import told
 
 Word = Literal["holds", "undecided", "falls short", "not comparable", "open question"]
 
@@ -195,10 +196,18 @@ def _slack(value: float) -> float:
     return _SLACK * max(1.0, abs(value)) if math.isfinite(value) else 0.0
 
 
+def _factor(value: float) -> str:
+    return f"{value:.2g}" if value < 99.5 else told(value)
+
+
 def _how_far(claim: Claim, value: float) -> str:
     least, most = claim.asked
     bound = (most if most is not None and value > most else least) or 0.0
     if bound and value / bound > 0:
         factor = max(value / bound, bound / value)
-        return f"by a factor of {factor:.2g}" if factor >= 2 else f"by {abs(value / bound - 1):.1%}"
+        return (
+            f"by a factor of {_factor(factor)}"
+            if factor >= 2
+            else f"by {abs(value / bound - 1):.1%}"
+        )
     return f"by {abs(value - bound):.3g}"

@@ -6,6 +6,7 @@ from typing import Literal
 from incast.reproduce.claims import Verdict, Word
 from incast.reproduce.experiment import Claim
 from incast.reproduce.outcome import Outcome
+from incast.terminal.numbers import told
 
 SIGNS: dict[Word, str] = {
     "holds": "✓", "undecided": "◐", "falls short": "✗", "not comparable": "○",
@@ -95,7 +96,7 @@ def percent(off: float) -> str:
     """A share of a published number in words: `+4 %`, `3.2 times`."""
     if 0.5 <= 1 + off <= 2:
         return f"{100 * off:+.0f} %".replace("-0 %", "0 %").replace("+0 %", "0 %")
-    return f"{1 + off:.2g} times"
+    return f"{told(1 + off)} times"
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
