@@ -307,7 +307,7 @@ def stepped(action: object) -> Callable[[incast.Scenario], object]:
         (make(initial=2), "initial = 2"),
         (make(threads=0), "threads = 0"),
         (make(render_mode="human"), "nothing to render"),
-        (make(randomize={"switch.ecn": (1, 2)}), "switch.ecn = 1: .*ecn_threshold"),
+        (make(randomize={"switch.ecn_thresh": (1, 2)}), "switch.ecn_thresh = 1: .*ecn_threshold"),
         (make(randomize={"switch.ecn_threshold": ("1KB", "2MB")}), "write both in one"),
         (make(randomize={"switch.ecn_threshold": ("2KB", "1KB")}), "the lesser end first"),
         (make(randomize={"switch.ecn_threshold": Uniform("0KB", "1KB", log=True)}), "above 0"),
