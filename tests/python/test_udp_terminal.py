@@ -84,7 +84,8 @@ def test_a_server_shows_its_peers(interpreter: list[str], screen: Screen) -> Non
                 rf"127\.0\.0\.1:{port} +([\d,]+\.\d) +([\d,]+\.\d) +30 +3\.0 +0 +\d+"
             )
             rtt, least = (float(number.replace(",", "")) for number in row.groups())
-            assert 0 < least < 100_000
+            # Between two processes of one machine the least can be less than the last digit.
+            assert 0 <= least < 100_000
             assert 0 < rtt < 100_000
             peer.note(b"how are you?")
             screen.until(rf"message from 127\.0\.0\.1:{port}: how are you\?\n")
