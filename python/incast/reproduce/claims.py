@@ -59,9 +59,9 @@ class Verdict:
     def off(self) -> float | None:
         """The difference to the published number, as a share of it; None where there is none."""
         said = self.claim.published
-        if isinstance(said, str) or not said or self.measured is None:
+        if self.measured is None or said is None or isinstance(said, str):
             return None
-        return self.measured.mean / said - 1 if math.isfinite(self.measured.mean) else None
+        return distance(self.measured, said)
 
     @property
     def agreed(self) -> str:
@@ -76,6 +76,14 @@ class Verdict:
     def text(self) -> str:
         """The verdict with its reason, as people read it."""
         return f"{self.word}{f', {self.why}' if self.why else ''}{self.agreed}"
+
+
+def distance(measured: Spread, said: float) -> float | None:
+    """The difference of a mean to a published number, as a share of it.
+
+    None where either has none: the number is zero, or the mean endless.
+    """
+    return measured.mean / said - 1 if said and math.isfinite(measured.mean) else None
 
 
 def judge(claim: Claim, names: Sequence[Sequence[Names]], *, chance: bool = True) -> Verdict:

@@ -1,5 +1,6 @@
 """The tables of an experiment's file; docs/how-to/adding-an-experiment.md is their page."""
 
+import ast
 import re
 from typing import Annotated, Literal
 
@@ -9,6 +10,23 @@ from incast._core import IncastError
 
 PLACE = re.compile(r"\{([^{}]+)\}")
 """An expression in the text of a cause: `{timely.rtt_mean_us}`."""
+
+
+def asked_for(expression: str) -> list[tuple[str, str]]:
+    """The columns that an expression asks for, each after the name of its case.
+
+    Raises:
+        SyntaxError: It is no expression.
+        ValueError: It has a zero byte.
+        MemoryError, RecursionError: It is too deep for the parser.
+    """
+    return [
+        (node.value.id, node.attr)
+        for node in ast.walk(ast.parse(expression.strip() or "0", mode="eval"))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    ]
+
+
 EARLIER_SEEDS = 3
 """The most seeds of an earlier set-up, which is not counted."""
 
@@ -64,7 +82,7 @@ class SpecCase(_Table, frozen=True):
     """An earlier set-up, as measured before; kept for comparison, and shown as such. It runs with
     at most [EARLIER_SEEDS][] seeds."""
     fitted: str = ""
-    """What was fitted in this case, and to which published numbers of this experiment."""
+    """The values that were fitted, and the published numbers to which; empty if none were."""
     ideal: Literal["", "fluid", "greedy", "srpt"] = ""
     """The reference by which the messages of the run are complete, if it is the ideal of them."""
     fluid: dict[str, Number | str] = {}
@@ -112,7 +130,7 @@ class Setup(_Table, frozen=True):
     cases: dict[str, str] = {}
     """Cases of the claim's expression, each with the case that stands in for it."""
     value: str = ""
-    """Its own expression; that of the claim if absent."""
+    """The expression of this set-up; that of the claim if absent."""
     differs: str = ""
 
 

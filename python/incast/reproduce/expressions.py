@@ -13,7 +13,7 @@ import numpy.typing as npt
 import simpleeval
 
 from incast.base.words import nearest
-from incast.reproduce.experiment import PLACE, SpecError
+from incast.reproduce.experiment import PLACE, SpecError, asked_for
 from incast.reproduce.runs import Value
 from incast.terminal.numbers import told
 
@@ -76,15 +76,6 @@ def evaluate(expression: str, names: Names, place: str) -> float:
         raise SpecError(f"{place}: {expression}: {reason}") from None
 
 
-def names_in(expression: str) -> set[str]:
-    """The names whose columns an expression asks for: those of cases."""
-    return {
-        node.value.id
-        for node in ast.walk(ast.parse(expression.strip() or "0", mode="eval"))
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-    }
-
-
 def filled(text: str, names: Sequence[Names], place: str) -> str:
     """The text with each expression replaced by its mean over the seeds, in three digits.
 
@@ -93,7 +84,7 @@ def filled(text: str, names: Sequence[Names], place: str) -> str:
     """
 
     def value(found: re.Match[str]) -> str:
-        wanted = names_in(found[1])
+        wanted = {case for case, _ in asked_for(found[1])}
         having = [known for known in names if wanted <= known.keys()]
         try:
             values = [evaluate(found[1], known, place) for known in having]

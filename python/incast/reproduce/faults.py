@@ -1,12 +1,11 @@
 """The faults of an experiment's file that can be seen before anything runs."""
 
-import ast
 import re
 from collections.abc import Iterator
 
 from incast import _core
 from incast.base.words import nearest
-from incast.reproduce.experiment import PLACE, Experiment
+from incast.reproduce.experiment import PLACE, Experiment, asked_for
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -124,17 +123,16 @@ def _expression(found: Experiment, place: str, value: str) -> Iterator[str]:
     """The faults of an expression that can be seen before anything runs."""
     there = [*(name for name, _, _ in _core.summary_figures()), *found.measure]
     try:
-        tree = ast.walk(ast.parse(value.strip() or "0", mode="eval"))
+        asked = asked_for(value)
     except SyntaxError as error:
         yield f"{place}: {value}: {error.msg}"
         return
     except (ValueError, MemoryError, RecursionError):
         yield f"{place}: its value cannot be read; expected a short expression"
         return
-    for node in tree:
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            yield from _unknown(place, node.value.id, [case.name for case in found.case])
-            yield from _unknown(f"{place}, {node.value.id}", node.attr, there)
+    for case, column in asked:
+        yield from _unknown(place, case, [case.name for case in found.case])
+        yield from _unknown(f"{place}, {case}", column, there)
 
 
 def _unknown(place: str, name: str, there: list[str]) -> Iterator[str]:

@@ -11,18 +11,25 @@ import numpy as np
 import polars as pl
 
 from incast import _core
-from incast.reproduce.claims import Verdict, judge
-from incast.reproduce.experiment import Claim, Experiment, Published, Setup, SpecCase, SpecError
+from incast.reproduce.claims import Verdict, distance, judge
+from incast.reproduce.experiment import (
+    Claim,
+    Experiment,
+    Published,
+    Setup,
+    SpecCase,
+    SpecError,
+    asked_for,
+)
 from incast.reproduce.expressions import (
     WORLDS,
     Floats,
     Names,
     View,
     filled,
-    names_in,
 )  # fmt: skip
 from incast.reproduce.kept import in_json
-from incast.reproduce.runs import Done, PlannedRun, Value, values_of
+from incast.reproduce.runs import Done, PlannedRun, Value, seeds_of, values_of
 from incast.results.records import known
 from incast.results.seeds import ANYTHING, NOT_NEGATIVE, Known, Spread, spread
 
@@ -39,9 +46,8 @@ class Cell:
 
     @property
     def off(self) -> float | None:
-        """The difference as a share of the published value; None where that is zero."""
-        said, mean = self.published.value, self.measured.mean
-        return mean / said - 1 if said and np.isfinite(mean) else None
+        """The difference to the published value, as a share of it; None where there is none."""
+        return distance(self.measured, self.published.value)
 
 
 @dataclass(frozen=True)
@@ -111,12 +117,9 @@ class Outcome:
         """Whether a case is a fluid model, or two seeds and more gave the same numbers."""
         if case.fluid:
             return True
-        by_place: dict[At, list[Mapping[str, Value]]] = {}
-        for (name, at, _), done in self.runs.items():
-            if name == case.name:
-                by_place.setdefault(at, []).append(done.values)
+        by_place = [self._done(case.name, at) for at in self.places(case)]
         return all(
-            len(own) > 1 and all(values == own[0] for values in own) for own in by_place.values()
+            len(own) > 1 and all(done.values == own[0].values for done in own) for own in by_place
         )
 
     def places(self, case: SpecCase) -> list[At]:
@@ -125,29 +128,17 @@ class Outcome:
 
     def values(self, case: str, at: At, column: str) -> list[Value]:
         """A value for each seed."""
-        return [
-            done.values.get(column)
-            for (name, place, _), done in self.runs.items()
-            if name == case and place == at
-        ]
+        return [done.values.get(column) for done in self._done(case, at)]
 
     def spread(self, case: str, at: At, column: str) -> Spread | None:
         """Their mean, and how far it can be off: not below zero where no seed is."""
         positive = all(value is None or value >= 0 for value in self.values(case, at, column))
-        found = [
-            _known(done, column)
-            for (name, place, _), done in self.runs.items()
-            if name == case and place == at
-        ]
+        found = [_known(done, column) for done in self._done(case, at)]
         return spread(found, NOT_NEGATIVE if positive else ANYTHING)
 
     def curve(self, name: str, case: str, at: At) -> pl.DataFrame:
         """The rows of a curve, of all seeds that have it."""
-        found = [
-            done.curves[name]
-            for (own, place, _), done in self.runs.items()
-            if own == case and place == at and name in done.curves
-        ]
+        found = [done.curves[name] for done in self._done(case, at) if name in done.curves]
         found = [rows for rows in found if not rows.is_empty()]
         return pl.concat(found, how="vertical_relaxed") if found else pl.DataFrame()
 
@@ -205,6 +196,12 @@ class Outcome:
             "rows": [in_json(row) for row in self.rows.to_dicts()],
         }
 
+    def _done(self, case: str, at: At) -> list[Done]:
+        """The runs of a case at one place, in the order of seeds."""
+        return [
+            done for (name, place, _), done in self.runs.items() if name == case and place == at
+        ]
+
     def _verdict(self, claim: Claim, setup: Setup | None = None) -> Verdict:
         """The verdict on a claim in its main set-up, or in another one."""
         place = f'claim "{claim.says}"'
@@ -214,15 +211,13 @@ class Outcome:
             claim = msgspec.structs.replace(
                 claim, value=setup.value or claim.value, differs=setup.differs, setup=[]
             )
-        cases = [
-            self.experiment.case_of(swapped.get(name, name))
-            for name in sorted(names_in(claim.value))
-        ]
-        random = [case for case in cases if not self.without_chance(case)]
-        known = [self._swapped(worlds, swapped) for worlds in self._worlds]
+        named = sorted({name for name, _ in asked_for(claim.value)})
+        cases = [self.experiment.case_of(swapped.get(name, name)) for name in named]
         # Seeds that all cases have; a fluid model has the same value for each.
-        counts = [self._seeds_of(case) for case in cases if not case.fluid]
-        found = judge(claim, known[: min(counts, default=1)], chance=bool(random))
+        common = min((self._seeds_of(case) for case in cases if not case.fluid), default=1)
+        known = [self._swapped(worlds, swapped) for worlds in self._worlds[:common]]
+        chance = not all(map(self.without_chance, cases))
+        found = judge(claim, known, chance=chance)
         unsettled = found.word in ("falls short", "undecided")
         fitted = ", ".join(case.label or case.name for case in cases if case.fitted)
         return dataclasses.replace(
@@ -243,19 +238,16 @@ class Outcome:
     @cached_property
     def _worlds(self) -> list[list[Names]]:
         """The names that expressions know, for each seed, in each of the worlds."""
-        return [[self._names(seed, world) for world in WORLDS] for seed in self._seed_numbers]
+        seeds = range(1, self.seeds + 1)
+        return [[self._names(seed, world) for world in WORLDS] for seed in seeds]
 
     @property
     def _told(self) -> list[Names]:
         """The names for the texts of causes; what runs lack is endless there."""
         return [worlds[-1] for worlds in self._worlds]
 
-    @property
-    def _seed_numbers(self) -> range:
-        return range(1, self.seeds + 1)
-
     def _seeds_of(self, case: SpecCase) -> int:
-        return max((seed for name, _, seed in self.runs if name == case.name), default=0)
+        return seeds_of(self.experiment, case, quick=self.quick)
 
     def _names(self, seed: int, world: float) -> Names:
         """The names that expressions know, for one seed: cases, and the values of the axis."""

@@ -23,10 +23,12 @@ from incast.reproduce.words import (
     earlier,
     marks,
     origin,
+    published,
+    several,
     totals,
 )  # fmt: skip
 from incast.results.store import unwritable
-from incast.terminal.numbers import measured, number, stated
+from incast.terminal.numbers import measured, number
 
 SOURCES = {
     "timely": "TIMELY (Mittal et al., SIGCOMM 2015)",
@@ -92,7 +94,7 @@ def _content(found: Sequence[WrittenOutcome], live: Page | None = None) -> dict[
     return {
         "version": _core.__version__,
         "quick": any(one.quick for one in outcomes),
-        "totals": f"{_count(len(found), 'experiment')}; {totals(verdicts)}",
+        "totals": f"{several(len(found), 'experiment')}; {totals(verdicts)}",
         "words": [word for word in SIGNS if any(verdict.word == word for verdict in verdicts)],
         "hours": sum(one.seconds for one in outcomes) / 3600,
         "signs": SIGNS,
@@ -128,10 +130,6 @@ def _anchor(of: Outcome) -> str:
     return of.experiment.name.replace("/", "-")
 
 
-def _count(number_of: int, what: str) -> str:
-    return f"{number_of} {what}{'' if number_of == 1 else 's'}"
-
-
 def _section(one: WrittenOutcome, live: Page | None) -> dict[str, Any]:
     of = one.outcome
     experiment = of.experiment
@@ -163,8 +161,8 @@ def _section(one: WrittenOutcome, live: Page | None) -> dict[str, Any]:
             for drawn, wanted in zip(one.figures, experiment.figure, strict=True)
         ],
         "parameters": _parameters(one),
-        "seeds": _count(of.seeds, "seed"),
-        "runs": _count(len(of.runs), "run"),
+        "seeds": several(of.seeds, "seed"),
+        "runs": several(len(of.runs), "run"),
         "seconds": number(of.seconds),
         "command": f"incast reproduce {experiment.name}{' --quick' if of.quick else ''}",
     }
@@ -198,7 +196,6 @@ def _parameters(one: WrittenOutcome) -> list[tuple[str, str]]:
 
 def _claim(verdict: Verdict) -> dict[str, Any]:
     found = verdict.measured
-    said = verdict.claim.published
     return {
         "says": verdict.claim.says,
         "origin": " ".join(origin(verdict.claim).split()),
@@ -211,7 +208,7 @@ def _claim(verdict: Verdict) -> dict[str, Any]:
         "why": verdict.text.removeprefix(verdict.word).lstrip(", "),
         "measured": "" if found is None else measured(found),
         "bound": verdict.bound,
-        "published": "" if said is None else said if isinstance(said, str) else stated(said),
+        "published": published(verdict.claim),
         "off": difference(verdict),
         "setup": verdict.setup,
         "others": [_claim(other) for other in verdict.others],

@@ -7,8 +7,19 @@ from incast import _core
 from incast.reproduce import nearness
 from incast.reproduce.claims import Verdict, Word
 from incast.reproduce.outcome import Outcome
-from incast.reproduce.words import SIGNS, case_label, difference, kind, marks, origin, totals
-from incast.terminal.numbers import measured, stated
+from incast.reproduce.words import (
+    SIGNS,
+    Kind,
+    case_label,
+    difference,
+    kind,
+    marks,
+    origin,
+    published,
+    several,
+    totals,
+)  # fmt: skip
+from incast.terminal.numbers import measured
 
 _RULES = """
 A claim is counted once, in its main set-up. Earlier, fitted and other set-ups are listed under it.
@@ -63,7 +74,7 @@ def markdown(found: Sequence[Outcome], titles: Mapping[str, str]) -> str:
         "",
         *(line for rule in RULES for line in _item(rule)),
         "",
-        *_paragraph(f"{len(found)} experiment{'s' * (len(found) != 1)}; {totals(verdicts)}."),
+        *_paragraph(f"{several(len(found), 'experiment')}; {totals(verdicts)}."),
     ]
     lines += _listed("What falls short", found, "falls short")
     lines += _listed("What is undecided", found, "undecided")
@@ -72,8 +83,7 @@ def markdown(found: Sequence[Outcome], titles: Mapping[str, str]) -> str:
         for of, text in there:
             lines += _item(f"`{of.experiment.name}`: {text}")
         lines.append("")
-    for source in dict.fromkeys(of.experiment.source for of in found):
-        own = [of for of in found if of.experiment.source == source]
+    for source, own in _by_source(found):
         lines += [f"## {titles.get(source, source)}", ""]
         lines += _paragraph(f"{totals([one for of in own for one in of.verdicts])}.")
         lines += [_row(_HEADINGS), _row(["---"] * len(_HEADINGS))]
@@ -98,24 +108,26 @@ def distances(found: Sequence[Outcome]) -> list[str]:
 def counts(found: Sequence[Outcome], titles: Mapping[str, str]) -> list[str]:
     """The table of verdicts: a row for each source, for what rests on fitted values, for ours."""
     words: tuple[Word, ...] = ("holds", "undecided", "falls short", "not comparable")
-    rows: dict[str, list[Word]] = {}
-    for of in found:
-        rows.setdefault(titles.get(of.experiment.source, of.experiment.source), [])
-    apart: dict[str, list[Word]] = {"all of the above": []}
-    for of in found:
-        for verdict in of.verdicts:
-            if kind(verdict) == "source":
-                rows[titles.get(of.experiment.source, of.experiment.source)].append(verdict.word)
-                apart["all of the above"].append(verdict.word)
-            elif kind(verdict) == "fitted":
-                apart.setdefault("apart: rest on fitted values", []).append(verdict.word)
-            elif kind(verdict) == "ours":
-                apart.setdefault("apart: claims of ours", []).append(verdict.word)
+
+    def of_kind(wanted: Kind, outcomes: Iterable[Outcome] = found) -> list[Word]:
+        verdicts = (verdict for of in outcomes for verdict in of.verdicts)
+        return [verdict.word for verdict in verdicts if kind(verdict) == wanted]
+
+    rows = {titles.get(source, source): of_kind("source", own) for source, own in _by_source(found)}
+    rows["all of the above"] = of_kind("source")
+    apart: dict[str, Kind] = {"rest on fitted values": "fitted", "claims of ours": "ours"}
+    rows |= {f"apart: {name}": own for name, of in apart.items() if (own := of_kind(of))}
     headings = ("claims, each counted once", *words, "all")
     lines = [_row(headings), _row(["---"] + ["--:"] * (len(headings) - 1))]
-    for name, own in {**rows, **apart}.items():
+    for name, own in rows.items():
         lines.append(_row([name, *(str(own.count(word)) for word in words), str(len(own))]))
     return lines
+
+
+def _by_source(found: Sequence[Outcome]) -> Iterator[tuple[str, list[Outcome]]]:
+    """The experiments of each source, sources in the order of their first one."""
+    for source in dict.fromkeys(of.experiment.source for of in found):
+        yield source, [of for of in found if of.experiment.source == source]
 
 
 def of_sources(found: Sequence[Outcome], word: Word) -> Iterator[tuple[Outcome, Verdict]]:
@@ -127,7 +139,7 @@ def of_sources(found: Sequence[Outcome], word: Word) -> Iterator[tuple[Outcome, 
 
 
 def fitted(found: Sequence[Outcome]) -> Iterator[tuple[Outcome, str]]:
-    """What was fitted, with the case that has it."""
+    """The fitted values of all experiments, each with its case."""
     for of in found:
         for case in of.experiment.case:
             if case.fitted:
@@ -139,7 +151,7 @@ def _listed(title: str, found: Sequence[Outcome], word: Word) -> list[str]:
     lines = [f"## {title}", ""] if there else []
     for of, verdict in there:
         value = "" if verdict.measured is None else f" {measured(verdict.measured)},"
-        said = _published(verdict)
+        said = published(verdict.claim)
         printed = f" published {said}," if said else ""
         cause = f" {' '.join(verdict.cause.split())}" if verdict.cause else ""
         lines += _item(
@@ -159,18 +171,13 @@ def _cells(of: Outcome, verdict: Verdict) -> str:
             f"`{of.experiment.name}`",
             says + notes,
             "" if verdict.setup else " ".join(origin(claim).split()),
-            _published(verdict),
+            published(claim),
             verdict.bound,
             "" if verdict.measured is None else measured(verdict.measured),
             difference(verdict),
             f"{SIGNS[verdict.word]} {verdict.text}{cause}",
         )
     )
-
-
-def _published(verdict: Verdict) -> str:
-    said = verdict.claim.published
-    return "" if said is None else said if isinstance(said, str) else stated(said)
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Literal
 from incast.reproduce.claims import Verdict, Word
 from incast.reproduce.experiment import Claim
 from incast.reproduce.outcome import Outcome
-from incast.terminal.numbers import told
+from incast.terminal.numbers import stated, told
 
 SIGNS: dict[Word, str] = {
     "holds": "✓", "undecided": "◐", "falls short": "✗", "not comparable": "○",
@@ -85,6 +85,17 @@ def marks(verdict: Verdict) -> list[str]:
     if verdict.claim.was and not verdict.setup:
         notes.append(f"changed after a result was known; before: {verdict.claim.was}")
     return [" ".join(note.split()) for note in notes]
+
+
+def published(claim: Claim) -> str:
+    """The number that the source has, in its own digits or words; empty where it has none."""
+    said = claim.published
+    return "" if said is None else said if isinstance(said, str) else stated(said)
+
+
+def several(number_of: int, what: str) -> str:
+    """A count and its noun: `1 seed`, `5 seeds`."""
+    return f"{number_of} {what}{'' if number_of == 1 else 's'}"
 
 
 def difference(verdict: Verdict) -> str:
