@@ -113,26 +113,31 @@ fn swift_fixed_point_us(flows: f64) -> f64 {
     (0..50).fold(50.0, |delay, _| swift_target_us(delay / 1.2 / flows))
 }
 
+/// Flows of Swift that share 10 Gb/s, on links of 1 us.
+fn swift(flows: u32, more: &[&str]) -> Report {
+    let count = format!("network.star.hosts.0.count={flows}");
+    let star = [
+        &count,
+        "network.star.hosts.0.rate=10Gbps",
+        "network.star.hosts.0.delay=1us",
+        "network.star.hosts.1.delay=1us",
+        "traffic.0.start_spread=100us",
+    ];
+    run(&streams(&[&star, more].concat()), "swift")
+}
+
 #[test]
 fn swift_has_the_delay_that_is_the_target_of_its_windows() {
     for flows in [4, 16, 64] {
-        let document = streams(&[
-            &format!("network.star.hosts.0.count={flows}"),
-            "network.star.hosts.0.rate=10Gbps",
-            "network.star.hosts.0.delay=1us",
-            "network.star.hosts.1.delay=1us",
-            "traffic.0.start_spread=100us",
-            "cc.swift.ai=0.1",
-        ]);
-        let report = run(&document, "swift");
+        let report = swift(flows, &["cc.swift.ai=0.1"]);
         let targets = (0..flows).map(|flow| {
-            let steps = steps(&report, flow);
+            let steps = steps(&report, flow.into());
             mean(between(&steps, 0.02, 0.05).iter().map(|step| swift_target_us(step.window)))
         });
         // The packet's 1.2 us in the sender's NIC are no part of the fabric's delay.
         let off = report.summary.rtt_mean_us - 1.2 - mean(targets);
         // A window is whole packets, and between two answers of the path each flow adds `ai`.
-        let step = 1.2 + 0.1 * flows as f64 * 1.2;
+        let step = 1.2 + 0.1 * f64::from(flows) * 1.2;
         assert_in(&format!("us above the target of {flows} flows"), off, -step..=step);
     }
 }
@@ -141,14 +146,7 @@ fn swift_has_the_delay_that_is_the_target_of_its_windows() {
 fn swift_holds_its_target_and_is_fair_with_more_flows_than_packets() {
     // The path without queues holds seven packets.
     for flows in [4, 16, 64] {
-        let document = streams(&[
-            &format!("network.star.hosts.0.count={flows}"),
-            "network.star.hosts.0.rate=10Gbps",
-            "network.star.hosts.0.delay=1us",
-            "network.star.hosts.1.delay=1us",
-            "traffic.0.start_spread=100us",
-        ]);
-        let report = run(&document, "swift");
+        let report = swift(flows, &[]);
         let summary = &report.summary;
         let what = |figure: &str| format!("{figure} of {flows} flows");
         assert_in(&what("share of the link"), share(&report), 0.99..=1.001);

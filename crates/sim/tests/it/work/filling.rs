@@ -6,16 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use super::setting::{ends, wire};
 use crate::common::{ALL_TRACES, counts, document, numbers, run_with, texts};
 
 /// Gb/s of links to hosts, and between switches.
 const HOSTS: f64 = 10.0;
 const UPLINKS: f64 = 15.0;
-
-/// Wire bytes of a message in packets of 1,460 B with 40 B of headers.
-fn wire(bytes: u64) -> f64 {
-    (bytes + bytes.div_ceil(1_460) * 40) as f64
-}
 
 /// The rate of each flow, whose ways are lists of links, in the unit of the capacities.
 pub(super) fn filled(ways: &[&[usize]], capacities: &[f64]) -> Vec<f64> {
@@ -55,41 +51,6 @@ struct Flow {
     comes: f64,
     kilobits: f64,
     way: Vec<usize>,
-}
-
-/// When each flow has been sent, in microseconds.
-fn ends(flows: &[Flow], capacities: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..flows.len()).collect();
-    order.sort_by(|&a, &b| flows[a].comes.total_cmp(&flows[b].comes));
-    let mut coming = order.into_iter().peekable();
-    let mut there: Vec<(usize, f64)> = Vec::new();
-    let mut ends = vec![f64::NAN; flows.len()];
-    let mut now = 0.0;
-    loop {
-        let ways: Vec<_> = there.iter().map(|&(flow, _)| &flows[flow].way[..]).collect();
-        let rates = filled(&ways, capacities);
-        let spans = there.iter().zip(&rates).map(|((_, left), rate)| left / rate);
-        let first = now + spans.fold(f64::INFINITY, f64::min);
-        let next = coming.peek().map_or(f64::INFINITY, |&flow| flows[flow].comes);
-        let to = first.min(next);
-        if to.is_infinite() {
-            return ends;
-        }
-        for ((_, left), rate) in there.iter_mut().zip(&rates) {
-            *left -= rate * (to - now);
-        }
-        now = to;
-        there.retain(|&(flow, left)| {
-            // A thousandth of a bit, which is rounding.
-            if left < 1e-6 {
-                ends[flow] = now;
-            }
-            left >= 1e-6
-        });
-        while let Some(flow) = coming.next_if(|&flow| flows[flow].comes <= now) {
-            there.push((flow, flows[flow].kilobits));
-        }
-    }
 }
 
 /// Sixteen hosts in four racks under two spines, and connections whose spines a hash chooses.
@@ -158,7 +119,11 @@ fn the_fluid_is_progressive_filling_on_the_ways_of_the_packets() {
         flows.iter().any(|flow| flow.way.len() == 4)
             && flows.iter().any(|flow| flow.way.len() == 2)
     );
-    let ends = ends(&flows, &capacities);
+    let works: Vec<_> = flows.iter().map(|flow| (flow.comes, flow.kilobits)).collect();
+    let ends = ends(&works, |there| {
+        let ways: Vec<_> = there.iter().map(|&(flow, _)| &flows[flow].way[..]).collect();
+        filled(&ways, &capacities)
+    });
     let mut shared = 0;
     for (row, flow) in flows.iter().enumerate() {
         // Alone it has the rate of a host, which is less than that of an uplink.

@@ -22,7 +22,7 @@ const FAST: u64 = 80;
 const SLOW: u64 = 8_000;
 const DELAY: u64 = 1_000_000;
 
-/// What a recursion may differ by, in picoseconds. Both count whole ones, and tables have them as
+/// The most by which a recursion may differ, in picoseconds. Both count whole ones, and tables have them as
 /// microseconds in 64 bits: nothing is lost below an hour.
 const EXACT: u64 = 1;
 

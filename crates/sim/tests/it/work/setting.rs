@@ -49,6 +49,47 @@ pub(crate) fn racks(leaves: u32, duration: &str, rest: &str) -> String {
     )
 }
 
+/// Wire bytes of a message in packets of 1,460 B with 40 B of headers.
+pub(crate) fn wire(bytes: u64) -> f64 {
+    (bytes + bytes.div_ceil(1_460) * 40) as f64
+}
+
+/// The end of each piece of work, from event to event: `works` has the time at which each comes and
+/// its size, `rates` says how fast each of those that are there gets on. It is told their places in
+/// `works` and what is left of them.
+pub(crate) fn ends(works: &[(f64, f64)], rates: impl Fn(&[(usize, f64)]) -> Vec<f64>) -> Vec<f64> {
+    /// A millionth of a unit of work, which is rounding.
+    const NOTHING: f64 = 1e-6;
+    let mut order: Vec<usize> = (0..works.len()).collect();
+    order.sort_by(|&a, &b| works[a].0.total_cmp(&works[b].0));
+    let mut coming = order.into_iter().peekable();
+    let mut there: Vec<(usize, f64)> = Vec::new();
+    let mut ends = vec![f64::NAN; works.len()];
+    let mut now = 0.0;
+    loop {
+        let rates = rates(&there);
+        let spans = there.iter().zip(&rates).map(|((_, left), rate)| left / rate);
+        let first = now + spans.fold(f64::INFINITY, f64::min);
+        let to = coming.peek().map_or(f64::INFINITY, |&work| works[work].0).min(first);
+        if to.is_infinite() {
+            return ends;
+        }
+        for ((_, left), rate) in there.iter_mut().zip(&rates) {
+            *left -= rate * (to - now);
+        }
+        now = to;
+        there.retain(|&(work, left)| {
+            if left < NOTHING {
+                ends[work] = now;
+            }
+            left >= NOTHING
+        });
+        while let Some(work) = coming.next_if(|&work| works[work].0 <= now) {
+            there.push((work, works[work].1));
+        }
+    }
+}
+
 /// A row of the table of messages.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {

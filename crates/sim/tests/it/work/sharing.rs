@@ -1,7 +1,7 @@
-//! One link that messages share: processor sharing, and the shortest remaining first.
+//! The sharing of a link by messages: processor sharing, and the shortest remaining first.
 //!
-//! Two small schedulers, written for this file alone, know nothing of networks: a server of one
-//! rate, the work of each message, and when it comes. With hosts whose links are ten times faster
+//! Two small schedulers know nothing of networks: a server of one rate, the work of each message,
+//! and when it comes. With hosts whose links are ten times faster
 //! than that of the receiver, the fluid max-min is processor sharing (each of n messages has the
 //! n-th part), and the greedy schedule is the shortest remaining first, which has the least mean of
 //! all (Schrage, 1968). Algorithms that are made for the one or the other come near them.
@@ -9,63 +9,21 @@
 use incast_sim::scenario::Document;
 use incast_sim::{Report, Simulation, TraceConfig};
 
+use super::setting::{ends, wire};
 use crate::common::{completions_us, counts, document, numbers, run_with};
-
-/// Wire bytes of a message in packets of 1,460 B with 40 B of headers.
-fn wire(bytes: u64) -> f64 {
-    (bytes + bytes.div_ceil(1_460) * 40) as f64
-}
 
 /// The rate of the receiver's link in bytes per microsecond.
 const RATE: f64 = 1_250.0;
 
-/// A message: when it comes, and the time that it takes of the server, in microseconds.
-#[derive(Clone, Copy)]
-struct Work {
-    comes: f64,
-    takes: f64,
+/// The parts of the server, if all that are there have equal ones.
+fn all(there: &[(usize, f64)]) -> Vec<f64> {
+    vec![1.0 / there.len() as f64; there.len()]
 }
 
-/// The end of each piece of work, in the order of coming, if at each instant those of `served` have
-/// equal parts of the server. It is told what is left of each.
-fn ends(works: &[Work], served: impl Fn(&[(usize, f64)]) -> Vec<usize>) -> Vec<f64> {
-    let mut ends = vec![0.0; works.len()];
-    // Who is there, and what is left.
-    let mut there: Vec<(usize, f64)> = Vec::new();
-    let (mut now, mut next) = (0.0, 0);
-    while next < works.len() || !there.is_empty() {
-        let serving = served(&there);
-        let parts = serving.len() as f64;
-        let first = serving.iter().map(|&place| there[place].1).fold(f64::INFINITY, f64::min);
-        let (until, comes) = (now + first * parts, works.get(next).map(|work| work.comes));
-        let to = comes.map_or(until, |comes| comes.min(until));
-        for &place in &serving {
-            there[place].1 -= (to - now) / parts;
-        }
-        now = to;
-        there.retain(|&(work, left)| {
-            // A thousandth of a nanosecond, which is rounding.
-            let over = left < 1e-6;
-            if over {
-                ends[work] = now;
-            }
-            !over
-        });
-        if comes.is_some_and(|comes| comes <= now) {
-            there.push((next, works[next].takes));
-            next += 1;
-        }
-    }
-    ends
-}
-
-fn all(there: &[(usize, f64)]) -> Vec<usize> {
-    (0..there.len()).collect()
-}
-
-fn shortest(there: &[(usize, f64)]) -> Vec<usize> {
+/// The parts of the server, if all of it is for what has the least left.
+fn shortest(there: &[(usize, f64)]) -> Vec<f64> {
     let least = (0..there.len()).min_by(|&a, &b| there[a].1.total_cmp(&there[b].1));
-    least.into_iter().collect()
+    (0..there.len()).map(|place| f64::from(u8::from(least == Some(place)))).collect()
 }
 
 /// Sixteen hosts of 100 Gb/s that send one of 10 Gb/s messages at this load of its link, for so
@@ -102,17 +60,12 @@ fn into_one(load: f64, sizes: &str, ms: u32, rest: &str) -> Document {
     ))
 }
 
-/// The messages as work of the link, in the order of coming, and the rows of the table that have
-/// them.
-fn works(report: &Report) -> Vec<(Work, usize)> {
+/// The messages as work of the link, in the order of the table: when each comes, and the time that
+/// it takes, in microseconds.
+fn works(report: &Report) -> Vec<(f64, f64)> {
     let bytes = counts(report, "ideal", "bytes");
     let posted = numbers(report, "ideal", "posted_us");
-    let rows = bytes.iter().zip(posted).enumerate();
-    let mut works: Vec<_> = rows
-        .map(|(row, (&bytes, &comes))| (Work { comes, takes: wire(bytes) / RATE }, row))
-        .collect();
-    works.sort_by(|a, b| a.0.comes.total_cmp(&b.0.comes));
-    works
+    posted.iter().zip(bytes).map(|(&comes, &bytes)| (comes, wire(bytes) / RATE)).collect()
 }
 
 /// The references sum bytes as 64-bit numbers and end what ends within half a picosecond; over a
@@ -128,7 +81,7 @@ fn references_on_one_link_are_processor_sharing_and_the_shortest_first() {
         let mut run = run.unwrap_or_else(|error| panic!("{error}")).only_posting();
         while run.advance(1 << 20) {}
         let report = run.finish();
-        let (works, rows): (Vec<_>, Vec<_>) = works(&report).into_iter().unzip();
+        let works = works(&report);
         assert!(works.len() > 300, "{}", works.len());
         let of_paths = numbers(&report, "ideal", "ideal_us");
         // The bound leaves out all but 41 B on the sender's link, 3.28 ns, and two delays of 1 us.
@@ -140,9 +93,9 @@ fn references_on_one_link_are_processor_sharing_and_the_shortest_first() {
             ("srpt_us", &first, Some(bound)),
         ] {
             let found = numbers(&report, "ideal", column);
-            for ((work, end), &row) in works.iter().zip(ends).zip(&rows) {
-                let beside = beside.unwrap_or(of_paths[row] - work.takes);
-                let expected = end - work.comes + beside;
+            for (row, (&(comes, takes), end)) in works.iter().zip(ends).enumerate() {
+                let beside = beside.unwrap_or(of_paths[row] - takes);
+                let expected = end - comes + beside;
                 let off = (found[row] - expected).abs();
                 assert!(off < TOLERANCE_US, "{column} {} us, not {expected}", found[row]);
             }
