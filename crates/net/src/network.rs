@@ -201,6 +201,7 @@ impl Network {
             ComponentKind::Intake => {
                 if let Some(frame) = hosts[node].take_from_buffer(now, transit) {
                     self.take_in(now, node, &frame);
+                    self.hosts[node].begin_to_take_in(now, &mut self.transit);
                 }
             }
             ComponentKind::SlowPort => hosts[node].on_slow_port(now, transit),

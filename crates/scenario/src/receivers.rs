@@ -26,6 +26,11 @@ pub struct Receiver {
     #[serde(default = "default_buffer", deserialize_with = "quantity::size")]
     #[schemars(with = "String")]
     pub buffer: Bytes,
+    /// The time that the host takes more for a segment of a stream that is not the next one: a
+    /// packet after a gap is handled apart, and the duplicate ACK is made for it; none if absent.
+    #[serde(default, deserialize_with = "quantity::time")]
+    #[schemars(with = "String")]
+    pub gap: Span,
     /// The time from which on they are slow; from the beginning if absent.
     #[serde(default, deserialize_with = "quantity::time")]
     #[schemars(with = "String")]

@@ -189,6 +189,7 @@ fn intake(scenario: &Scenario, mix: &Mix, own: &Receiver, line_rate: Rate) -> In
     IntakeConfig {
         rate: own.rate,
         line_rate,
+        gap: own.gap,
         buffer: own.buffer.get(),
         xon_offset: pfc.xon_offset.get(),
         protected: protected.fold(0, |mask, (number, _)| mask | 1_u8 << number),

@@ -10,7 +10,9 @@
 
 use std::collections::VecDeque;
 
-use incast_cc::{Bytes, Rate, Time};
+use incast_cc::{Bytes, Rate, Span, Time};
+
+use incast_transport::Form;
 
 use super::Host;
 use crate::Transit;
@@ -25,6 +27,8 @@ pub struct IntakeConfig {
     pub rate: Rate,
     /// The rate of the link into the host, at which it takes in what waits when it is not slow.
     pub line_rate: Rate,
+    /// The time that the host takes more for a segment of a stream that is not the next one.
+    pub gap: Span,
     /// The bytes that may wait.
     pub buffer: u64,
     /// The distance below `buffer` at which the switch may send again, in bytes.
@@ -57,16 +61,18 @@ impl IntakeConfig {
         (self.lasts.0..self.lasts.1).contains(&now)
     }
 
-    /// The time at which a packet is taken in that is the first at `now`.
-    fn done(&self, now: Time, wire: u16) -> Time {
+    /// The time at which a packet is taken in that is the first at `now`, and takes `more` than its
+    /// bytes do.
+    fn done(&self, now: Time, wire: u16, more: Span) -> Time {
         let wire = Bytes::new(u64::from(wire));
-        let later = |from: Time, rate: Rate| {
-            Time::from_ps(from.as_ps().saturating_add(rate.time_for(wire).as_ps()))
+        let later = |from: Time, rate: Rate, more: Span| {
+            let takes = rate.time_for(wire).as_ps().saturating_add(more.as_ps());
+            Time::from_ps(from.as_ps().saturating_add(takes))
         };
         if self.is_slow(now) {
-            later(now, self.rate).min(later(self.lasts.1, self.line_rate))
+            later(now, self.rate, more).min(later(self.lasts.1, self.line_rate, Span::ZERO))
         } else {
-            later(now, self.line_rate)
+            later(now, self.line_rate, Span::ZERO)
         }
     }
 }
@@ -149,20 +155,37 @@ impl Host {
         intake.most = intake.most.max(intake.bytes);
         intake.packets.push_back(*frame);
         if intake.packets.len() == 1 {
-            transit.calendar.schedule(intake.component, config.done(now, frame.wire));
+            self.begin_to_take_in(now, transit);
         }
         self.send_pfc(now, transit);
         false
     }
 
-    /// Takes in the packet that has waited longest, which the host is to handle now.
+    /// Begins to take in the packet that has waited longest, if one waits. The host has handled all
+    /// packets before it, so whether it comes after a gap is known.
+    pub(crate) fn begin_to_take_in(&self, now: Time, transit: &mut Transit) {
+        let Some(intake) = &self.intake else { return };
+        let Some(frame) = intake.packets.front() else { return };
+        let config = &intake.config;
+        let gap = !config.gap.is_zero() && self.is_after_a_gap(frame, transit);
+        let more = if gap { config.gap } else { Span::ZERO };
+        transit.calendar.schedule(intake.component, config.done(now, frame.wire, more));
+    }
+
+    /// Whether a packet is a segment of a stream that is not the next one.
+    fn is_after_a_gap(&self, frame: &Frame, transit: &Transit) -> bool {
+        match frame.header(self.wire.header) {
+            Some(header) => self.endpoint.is_after_a_gap(&Form::Compact(header)),
+            None => self.endpoint.is_after_a_gap(transit.packets.stored(frame)),
+        }
+    }
+
+    /// Takes in the packet that has waited longest, which the host is to handle now, before it begins
+    /// with the next.
     pub(crate) fn take_from_buffer(&mut self, now: Time, transit: &mut Transit) -> Option<Frame> {
         let intake = self.intake.as_mut()?;
         let frame = intake.packets.pop_front()?;
         intake.bytes -= u64::from(frame.wire);
-        if let Some(next) = intake.packets.front() {
-            transit.calendar.schedule(intake.component, intake.config.done(now, next.wire));
-        }
         if intake.bytes <= intake.config.buffer.saturating_sub(intake.config.xon_offset) {
             let paused = std::mem::take(&mut intake.paused);
             let classes = (0..8).filter(|class| paused & 1 << class != 0);

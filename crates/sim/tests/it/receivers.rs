@@ -100,3 +100,24 @@ fn a_load_is_warned_of_that_a_slow_receiver_cannot_take_in() {
     let slower = warnings("4Gbps");
     assert!(slower[0].contains("asks b to receive 1.285 times what it takes in"), "{slower:?}");
 }
+
+/// 44 segments of a stream through a link that loses some, and the time that each of them which
+/// comes after a gap costs its receiver.
+#[test]
+fn segments_after_a_gap_take_longer() {
+    let run = |loss: &str, gap: &str| {
+        let lossy = format!("[[link]]\nfrom = \"switch\"\nto = \"b\"\nloss = {loss}\n");
+        let own = slow(&format!("rate = \"5Gbps\"\n{gap}")) + &lossy;
+        let traffic = format!("message = \"64KB\"\n{own}");
+        run(&pair(TEN, TEN, "kind = \"stream\"", &traffic))
+    };
+    let gap = "gap = \"20us\"";
+    // Nothing is lost, nothing comes after a gap: no event moves.
+    let [slow, plain] = [gap, ""].map(|gap| format!("{:?}", run("0.0", gap).tables));
+    assert_eq!(slow, plain);
+    let (with, without) = (run("0.05", gap), run("0.05", ""));
+    let lost = without.summary.drops;
+    let [with, without] = [with, without].map(|report| completions(&report)[0]);
+    let later = with - without;
+    assert!(lost > 0 && (20_000_000..=44 * 20_000_000).contains(&later), "{lost} lost: {later} ps");
+}

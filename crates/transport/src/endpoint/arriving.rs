@@ -85,6 +85,22 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
+    /// Whether a packet is a segment of a stream, of an open connection, that is not the next one.
+    #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+    pub fn is_after_a_gap(&self, form: &Form) -> bool {
+        let sequence = match form {
+            Form::Compact(header) if header.kind == Kind::Segment => header.sequence,
+            Form::Full(packet) => match &packet.body {
+                Body::Segment(segment) => segment.sequence as u32,
+                _ => return false,
+            },
+            Form::Compact(_) => return false,
+        };
+        let place = self.directory.place(form.connection());
+        let receiver = self.receivers.get(place as usize);
+        receiver.is_some_and(|receiver| sequence != receiver.expects() as u32)
+    }
+
     /// The sequence number that packets of a kind are near to; [`None`] if their connection has no
     /// place.
     #[inline]
