@@ -12,12 +12,12 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 TOOLS     := $(VENV)/.stamp-tools
 EXTENSION := $(VENV)/.stamp-extension
 SITE      := $(VENV)/.stamp-site
-RUST      := Cargo.toml Cargo.lock $(shell find crates -path crates/kernel -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
+RUST      := Cargo.toml Cargo.lock $(shell find crates -path crates/real/kernel -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 # Modules that a macro names, which cargo fmt does not find.
-LISTED          := $(wildcard crates/cc/src/*.rs crates/queue/src/*/*.rs \
-	crates/scenario/src/topology/*.rs crates/scenario/src/traffic/*.rs)
-KERNEL_PROGRAMS := $(wildcard crates/kernel/src/programs/*.rs)
+LISTED          := $(wildcard crates/core/cc/src/*.rs crates/simulator/queue/src/*/*.rs \
+	crates/simulator/scenario/src/topology/*.rs crates/simulator/scenario/src/traffic/*.rs)
+KERNEL_PROGRAMS := $(wildcard crates/real/kernel/src/programs/*.rs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -71,7 +71,7 @@ test-python: setup  ## the Python tests
 	$(BIN)/pytest $(FIRST_HALF); first=$$?; \
 	wait $$beside && exit $$first
 
-# The tests of crates/wasm take the same module.
+# The tests of crates/front/wasm take the same module.
 WASM    := wasm32-unknown-unknown
 PAGE    := python/incast/page/index.html
 MODULES := web/node_modules/.package-lock.json
@@ -90,10 +90,10 @@ $(PAGE): $(MODULES) $(RUST) $(wildcard web/src/*.ts web/guides/* web/*.html web/
 
 kernel: setup  ## build incast-kernel, for `incast kernel`: congestion control for Linux TCP through BPF
 	@$(require_kernel)
-	cargo build --release --locked --manifest-path crates/kernel/Cargo.toml
-	install -m 755 crates/kernel/target/release/incast-kernel $(BIN)/incast-kernel
+	cargo build --release --locked --manifest-path crates/real/kernel/Cargo.toml
+	install -m 755 crates/real/kernel/target/release/incast-kernel $(BIN)/incast-kernel
 	@# For bpftool, with the defaults in them.
-	for algorithm in $(KERNEL_PROGRAMS:crates/kernel/src/programs/%.rs=%); do $(BIN)/incast-kernel object $$algorithm --out crates/kernel/target/objects || exit 1; done
+	for algorithm in $(KERNEL_PROGRAMS:crates/real/kernel/src/programs/%.rs=%); do $(BIN)/incast-kernel object $$algorithm --out crates/real/kernel/target/objects || exit 1; done
 
 wheels: setup  ## wheels of incast, with the page where it can be built, and, where there is clang, of incast-kernel, in target/wheels
 	@if command -v npm >/dev/null && [ -d "$$(rustc --print target-libdir --target $(WASM))" ]; then \
@@ -111,19 +111,19 @@ wheels: setup  ## wheels of incast, with the page where it can be built, and, wh
 # On a kernel where this process may attach programs; what is missing is said by the tests, or here.
 test-kernel: setup  ## the tests of the programs for Linux TCP, where this machine allows them
 	@if missing=$$($(kernel_missing)); [ -n "$$missing" ]; then \
-		echo "skipped: crates/kernel is not tested: $$missing is missing"; \
+		echo "skipped: crates/real/kernel is not tested: $$missing is missing"; \
 	else set -ex; \
-		cargo fmt --check --manifest-path crates/kernel/Cargo.toml; \
+		cargo fmt --check --manifest-path crates/real/kernel/Cargo.toml; \
 		rustfmt --check --edition 2024 $(KERNEL_PROGRAMS); \
-		cargo clippy --all-targets --locked --manifest-path crates/kernel/Cargo.toml -- -D warnings; \
-		cargo test --locked --manifest-path crates/kernel/Cargo.toml -- --nocapture; \
+		cargo clippy --all-targets --locked --manifest-path crates/real/kernel/Cargo.toml -- -D warnings; \
+		cargo test --locked --manifest-path crates/real/kernel/Cargo.toml -- --nocapture; \
 		$(MAKE) --no-print-directory test-kernels; \
 	fi
 
 # 77: not one could be booted, and why was said.
 test-kernels:  ## the same programs on Linux 6.1 and 6.12, which are downloaded once and booted in QEMU: a minute
 	@$(require_kernel)
-	crates/kernel/tests/kernels/run || [ $$? = 77 ]
+	crates/real/kernel/tests/kernels/run || [ $$? = 77 ]
 
 fuzz: setup  ## coverage-guided fuzzing of scenarios, files of other simulators, datagrams and stored results: eight minutes
 	fuzz/run
@@ -169,7 +169,7 @@ docs: setup $(SITE)  ## the documentation site, in target/docs: the book, figure
 # registry that answers: what cannot be asked is said.
 audit: $(TOOLS)  ## licences and sources of all crates; known faults of them and of the page's packages, where they can be asked for
 	$(BIN)/cargo-deny check licenses bans sources
-	$(BIN)/cargo-deny --manifest-path crates/kernel/Cargo.toml --config deny.toml check licenses bans sources
+	$(BIN)/cargo-deny --manifest-path crates/real/kernel/Cargo.toml --config deny.toml check licenses bans sources
 	@if timeout 60 $(BIN)/cargo-deny --log-level off fetch db >/dev/null 2>&1; then \
 		$(BIN)/cargo-deny check --disable-fetch advisories; \
 	else \
@@ -189,7 +189,7 @@ fmt: $(TOOLS)  ## format Rust and Python in place
 	cargo fmt --all -- $(LISTED)
 	cargo fmt --manifest-path fuzz/Cargo.toml
 	cargo fmt --manifest-path examples/own-algorithm/Cargo.toml
-	cargo fmt --manifest-path crates/kernel/Cargo.toml
+	cargo fmt --manifest-path crates/real/kernel/Cargo.toml
 	rustfmt --edition 2024 $(KERNEL_PROGRAMS)
 	$(BIN)/ruff check --fix --select I
 	$(BIN)/ruff format
@@ -203,7 +203,7 @@ lock: $(TOOLS)  ## renew requirements/dev.lock and requirements/docs.lock
 		--custom-compile-command 'make lock' --output-file requirements/docs.lock requirements/docs.in
 
 clean:  ## remove everything that was made, results included
-	rm -rf $(VENV) target crates/kernel/target results .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) target crates/real/kernel/target results .pytest_cache .mypy_cache .ruff_cache
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
 	rm -f python/incast/*.so
 
@@ -239,7 +239,7 @@ $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	echo 'error: $(PYTHON) has no venv module; install it (Debian, Ubuntu: apt install python3-venv).' >&2; exit 1; }
 endef
 
-# Prints what crates/kernel needs and this machine lacks.
+# Prints what crates/real/kernel needs and this machine lacks.
 kernel_missing = for tool in clang pkg-config; do command -v $$tool >/dev/null || printf '%s ' $$tool; done; \
 	[ "$$(uname -s)" = Linux ] || printf 'Linux '; \
 	for header in libelf.h zlib.h linux/bpf.h; do [ -e /usr/include/$$header ] || printf '%s ' $$header; done

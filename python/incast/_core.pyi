@@ -1,6 +1,6 @@
 """The Rust core: scenarios, runs and the algorithms' descriptions.
 
-Types only; the code is in crates/python. Units are in the names: `_s`, `_us`, `_kb`, `_gbps`.
+Types only; the code is in crates/front/python. Units are in the names: `_s`, `_us`, `_kb`, `_gbps`.
 """
 
 from __future__ import annotations  # noqa: PYI044 - pdoc executes this file for its types

@@ -34,9 +34,17 @@ def ring(graph: Mapping[str, AbstractSet[str]]) -> list[str]:
     return []
 
 
+def wings(folder: Path) -> dict[str, str]:
+    """The wing of each crate of a folder: the name of the folder that it is in."""
+    paths = sorted(folder.glob("*/*/Cargo.toml"))
+    return {
+        msgspec.toml.decode(path.read_bytes())["package"]["name"]: path.parts[-3] for path in paths
+    }
+
+
 def crates(folder: Path) -> dict[str, set[str]]:
     """The crates of a folder by name, each with the ones of ours that it depends on."""
-    manifests = [msgspec.toml.decode(path.read_bytes()) for path in folder.glob("*/Cargo.toml")]
+    manifests = [msgspec.toml.decode(path.read_bytes()) for path in folder.glob("*/*/Cargo.toml")]
     names = {manifest["package"]["name"] for manifest in manifests}
     return {
         manifest["package"]["name"]: names & {*manifest.get("dependencies", {})}

@@ -242,7 +242,7 @@ def test_the_scenario_of_these_tests_is_good(tmp_path: Path) -> None:
     assert incast.load(tmp_path / "mine.toml").schemes == ["timely"]
 
 
-# Three of many: crates/sim/tests/it/scenario_errors.rs has the kinds of mistakes.
+# Three of many: crates/simulator/sim/tests/it/scenario_errors.rs has the kinds of mistakes.
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [

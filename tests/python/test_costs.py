@@ -119,7 +119,7 @@ def test_the_time_of_each_scenario_is_right_within_a_factor_of_two() -> None:
             break
     assert most < 4 * least, best
     speed = math.sqrt(least * most)
-    assert 0.2 < speed < 5, "the constants of crates/sim/src/cost/time.rs are of another time"
+    assert 0.2 < speed < 5, "constants of crates/simulator/sim/src/cost/time.rs are of another time"
 
 
 def test_a_large_network_is_estimated_at_once_and_not_built() -> None:

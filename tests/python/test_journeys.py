@@ -41,7 +41,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=True,
     )
     found = [wheels.build(folder / "wheel")]
-    built = ROOT / "crates" / "kernel" / "target" / "release" / "incast-kernel"
+    built = ROOT / "crates" / "real" / "kernel" / "target" / "release" / "incast-kernel"
     if built.exists() and shutil.which("clang"):
         found.append(wheels.build(folder / "kernel", ROOT / "packaging" / "kernel"))
     install = [tools / "uv", "pip", "install", "--quiet", "--offline", "--no-index", "--no-deps"]

@@ -10,6 +10,15 @@ import layers
 
 FOLDER = Path(__file__).parents[2] / "crates"
 
+# The wings of the house, each with the wings that its crates may stand on. The simulator and what
+# meets real networks share the core alone: either can be read and inherited without the other.
+WINGS: dict[str, set[str]] = {
+    "core": set(),
+    "simulator": {"core"},
+    "real": {"core"},
+    "front": {"core", "simulator", "real"},
+}
+
 # From the bottom up, each with the crates of ours that it stands on. The network that runs knows no
 # scenario, and a scenario knows no network that runs: they meet in incast-sim.
 CRATES: dict[str, set[str]] = {
@@ -65,9 +74,28 @@ def test_the_order_of_crates_has_each_above_those_it_stands_on() -> None:
         below.add(name)
 
 
+def test_crates_stand_on_the_wings_that_theirs_allows() -> None:
+    found = layers.wings(FOLDER)
+    assert set(found.values()) == set(WINGS)
+    for name, on in CRATES.items():
+        others = {found[other] for other in on} - {found[name]}
+        assert others <= WINGS[found[name]], f"{name} stands on {others}"
+
+
+@pytest.mark.parametrize("wing", WINGS)
+def test_a_wing_says_what_it_is_for_why_it_is_so_and_what_was_refused(wing: str) -> None:
+    page = (FOLDER / wing / "README.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)$", page, flags=re.MULTILINE)
+    assert headings == ["Why it is so", "What was refused"]
+    inside = {
+        name.removeprefix("incast-") for name, of in layers.wings(FOLDER).items() if of == wing
+    }
+    assert set(re.findall(r"^\| \[`(\w+)`\]", page, flags=re.MULTILINE)) == inside
+
+
 def test_the_page_on_the_architecture_says_on_which_crates_each_stands() -> None:
     page = (FOLDER.parent / "docs/internals/architecture.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `crates/(\w+)` \|.*\| ([^|]*) \|$", page, flags=re.MULTILINE)
+    rows = re.findall(r"^\| `crates/\w+/(\w+)` \|.*\| ([^|]*) \|$", page, flags=re.MULTILINE)
     stated = {
         f"incast-{name}": {f"incast-{on}" for on in re.findall(r"`(\w+)`", others)}
         for name, others in rows
@@ -77,21 +105,21 @@ def test_the_page_on_the_architecture_says_on_which_crates_each_stands() -> None
 
 @pytest.mark.parametrize("name", sorted(CRATES))
 def test_no_modules_of_a_crate_use_each_other_in_a_ring(name: str) -> None:
-    crate = layers.Crate(FOLDER / name.removeprefix("incast-"))
+    crate = layers.Crate(FOLDER / layers.wings(FOLDER)[name] / name.removeprefix("incast-"))
     assert crate.sources
     assert not crate.rings(), "\n".join(crate.rings())
 
 
 def test_uses_of_modules_are_seen() -> None:
     """A few uses of each form are found, or the test above could pass by reading nothing."""
-    of_cc = layers.Crate(FOLDER / "cc").uses()
+    of_cc = layers.Crate(FOLDER / "core/cc").uses()
     assert (("dctcp",), ("param",)) in of_cc
     assert (("registry",), ("algorithms",)) in of_cc, "by a macro"
     assert (("fast",), ("vegas",)) in of_cc
-    of_kernel = layers.Crate(FOLDER / "kernel").uses()
+    of_kernel = layers.Crate(FOLDER / "real/kernel").uses()
     assert (("attached",), ("error",)) in of_kernel, "by a name that the root passes on"
     assert (("lab", "mark"), ("shared",)) in of_kernel, "by a macro"
-    of_transport = layers.Crate(FOLDER / "transport").uses()
+    of_transport = layers.Crate(FOLDER / "core/transport").uses()
     assert (("engines",), ("rate",)) in of_transport
 
 
@@ -202,9 +230,12 @@ def test_crates_are_read_from_their_dependencies_alone(tmp_path: Path) -> None:
         "low": "[dev-dependencies]\nhigh = { path = '../high' }",
         "high": "[dependencies]\nlow.workspace = true\nserde = '1'",
     }.items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "Cargo.toml").write_text(f"[package]\nname = '{name}'\n{text}\n")
+        (tmp_path / "wing" / name).mkdir(parents=True)
+        (tmp_path / "wing" / name / "Cargo.toml").write_text(
+            f"[package]\nname = '{name}'\n{text}\n"
+        )
     assert layers.crates(tmp_path) == {"low": set(), "high": {"low"}}
+    assert layers.wings(tmp_path) == {"low": "wing", "high": "wing"}
 
 
 def test_a_ring_of_crates_is_found() -> None:

@@ -28,7 +28,7 @@ OTHERS = [
     MAKEFILE,
     ROOT / ".ci/run",
     *(path for path in (ROOT / "bench").rglob("*.py")),
-    *(path for path in (ROOT / "crates").glob("*/[!t]*/**/*.rs") if "target" not in path.parts),
+    *(path for path in (ROOT / "crates").glob("*/*/[!t]*/**/*.rs") if "target" not in path.parts),
 ]
 _BLOCK = re.compile(r"^```(?:sh|bash|console)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 _ANY_BLOCK = re.compile(r"^ *```.*?^ *```$", flags=re.DOTALL | re.MULTILINE)
@@ -80,7 +80,7 @@ def targets() -> frozenset[str]:
 def packages() -> dict[str, dict[str, Any]]:
     """The crates by their names, as cargo knows them, with their targets by kinds."""
     found = {}
-    for manifest in ("Cargo.toml", "crates/kernel/Cargo.toml", "fuzz/Cargo.toml"):
+    for manifest in ("Cargo.toml", "crates/real/kernel/Cargo.toml", "fuzz/Cargo.toml"):
         done = subprocess.run(
             [
                 str(shutil.which("cargo")), "metadata", "--no-deps", "--offline",

@@ -129,9 +129,9 @@ def test_the_image_is_built_from_all_that_the_wheel_needs() -> None:
     named = re.findall(r'(?:manifest-path|readme|python-source) = "([^"]+)"', project)
     named += re.findall(r'"(LICENSE-\w+)"', project)
     assert len(named) == 5
-    sources = ["Cargo.toml", "Cargo.lock", "crates/cc/src/lib.rs", "docs/README.md", *named]
+    sources = ["Cargo.toml", "Cargo.lock", "crates/core/cc/src/lib.rs", "docs/README.md", *named]
     assert [path for path in sources if not copied(path)] == []
     assert all((ROOT / path).exists() for path in sources)
-    waste = [".venv/bin/python", "target/release/x", "crates/kernel/target/x", ".git/HEAD"]
+    waste = [".venv/bin/python", "target/release/x", "crates/real/kernel/target/x", ".git/HEAD"]
     waste += ["results/demo/run.json", "python/incast/_core.abi3.so"]
     assert [path for path in waste if copied(path)] == []

@@ -276,7 +276,7 @@ def test_a_link_that_python_makes_is_the_state_that_the_page_has(
 
 def test_a_page_refuses_what_python_gives_no_link_to() -> None:
     """The limits of the page, which `incast reproduce` knows, too."""
-    source = (ROOT / "crates/wasm/src/opened.rs").read_text(encoding="utf-8")
+    source = (ROOT / "crates/front/wasm/src/opened.rs").read_text(encoding="utf-8")
     limits = dict(re.findall(r"const (\w+): f64 = ([\d.e]+);", source))
     assert float(limits["SLOWER"]) == links.SLOWER
     assert float(limits["MOST_SECONDS"]) == links.MOST_SECONDS

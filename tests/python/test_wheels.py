@@ -13,7 +13,7 @@ from incast import _core
 
 ROOT = Path(__file__).parents[2]
 PROJECT = ROOT / "packaging" / "kernel"
-BUILT = ROOT / "crates" / "kernel" / "target"
+BUILT = ROOT / "crates" / "real" / "kernel" / "target"
 
 
 @pytest.fixture(scope="module")

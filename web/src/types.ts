@@ -1,4 +1,4 @@
-/** What the simulator says, as `crates/wasm` writes it. */
+/** What the simulator says, as `crates/front/wasm` writes it. */
 
 export interface Parameter {
   name: string;

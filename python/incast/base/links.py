@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[1] / "page" / "index.html"
 SLOWER = 2.0
 """The time that a run takes in a page, over that of native code."""
 MOST_SECONDS = 60.0
-"""The estimated time in a page above which it refuses a run (`crates/wasm/src/opened.rs`)."""
+"""The estimated time in a page above which it refuses a run (`crates/front/wasm/src/opened.rs`)."""
 MOST_BYTES = 1.5e9
 """The memory above which it refuses one."""
 

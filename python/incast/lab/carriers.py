@@ -19,7 +19,7 @@ _NO_KERNEL = (
     "needs; elsewhere: pip install 'incast[kernel]'"
 )
 # Linux TCP as the simulator knows it: what the shaper counts, Ethernet, IP, TCP and timestamps.
-# Messages over UDP: the segments and packets of `crates/udp` without encryption, with Ethernet as
+# Messages over UDP: the segments and packets of `crates/real/udp` without encryption, with Ethernet as
 # the shaper counts them, and RTTs by the stamps of a kernel.
 _SIMULATED = {
     LINUX: [
