@@ -338,6 +338,21 @@ def test_what_cannot_be_run_says_where(
     assert said in command("reproduce", str(file), "--jobs", "1").error
 
 
+def test_a_measure_reads_the_summary_beside_the_tables(
+    file: Path, command: Callable[..., Finished]
+) -> None:
+    """The throughput twice: of the summary, and of the table."""
+    sql = "SELECT throughput_gbps - (SELECT SUM(goodput_gbps) FROM flows) + 10 FROM summary"
+    asked = "SELECT count(*) FROM flows WHERE rtt_samples > 0"
+    file.write_text(EXPERIMENT.replace(asked, sql))
+    finished = command("reproduce", str(file), "--jobs", "1", "--json")
+    (verdict,) = [
+        claim for claim in json.loads(finished.out)[0]["claims"]
+        if claim["says"] == "All flows have RTTs"
+    ]  # fmt: skip
+    assert verdict["verdict"] == "holds"
+
+
 def test_names_on_the_command_line(command: Callable[..., Finished]) -> None:
     assert "did you mean timely/table-1" in command("reproduce", "timely/table1").error
     assert "--all" in command("reproduce").error

@@ -197,6 +197,8 @@ def execute(plan: PlannedRun, scenario: Scenario | None) -> Done:
             tables = ideals.tables(tables, plan.ideal)
             summary = ideals.summary(tables["messages"], scenario)
     values = {key: _number(value) for key, value in summary.items()}
+    if values:
+        tables["summary"] = pl.DataFrame({key: [value] for key, value in values.items()})
     with pl.SQLContext(tables) as context:
         for name, sql in plan.measures.items():
             values[name] = _number(_ask(context, plan, f"measure {name}", sql).item(0, 0))
