@@ -29,6 +29,7 @@ CRATES: dict[str, set[str]] = {
     "incast-schema": {"incast-cc"},
     "incast-transport": {"incast-cc"},
     "incast-udp": {"incast-cc", "incast-transport"},
+    "incast-bed": {"incast-cc", "incast-udp"},
     "incast-quic": {"incast-cc", "incast-transport"},
     "incast-plan": {"incast-cc", "incast-transport"},
     "incast-queue": {"incast-cc", "incast-schema", "incast-transport"},
@@ -53,6 +54,7 @@ CRATES: dict[str, set[str]] = {
     "incast-wasm": {"incast-cc", "incast-sim", "incast-table"},
     "incast-capi": {"incast-cc", "incast-udp"},
     "incast-python": {
+        "incast-bed",
         "incast-cc",
         "incast-learn",
         "incast-native",

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use incast_bed::bare::Answering;
 use incast_cc::Rate;
 use incast_udp::security::{Identity, PeerKey, Secret};
 use incast_udp::settings::{self, SettingError};
@@ -34,6 +35,7 @@ fn raise(error: impl std::fmt::Display) -> PyErr {
 pub(crate) struct UdpOptions {
     options: Options,
     threads: usize,
+    answers_loads: bool,
 }
 
 #[pymethods]
@@ -86,9 +88,8 @@ impl UdpOptions {
         };
         options.patience = seconds(patience_s, "the patience")?;
         options.listens = listens;
-        options.answers_loads = answers_loads;
         options.memory = options.memory.for_messages(max_message_bytes);
-        Ok(Self { options, threads })
+        Ok(Self { options, threads, answers_loads })
     }
 }
 
@@ -119,14 +120,19 @@ fn resolve(text: &str) -> PyResult<SocketAddr> {
 #[pyclass(frozen, module = "incast._core")]
 pub(crate) struct UdpHost {
     host: Arc<Host>,
+    bare: Answering,
 }
 
 #[pymethods]
 impl UdpHost {
     #[new]
     fn new(py: Python<'_>, options: &UdpOptions) -> PyResult<Self> {
-        let host = py.detach(|| Host::open(&options.options, options.threads)).map_err(raise)?;
-        Ok(Self { host: Arc::new(host) })
+        let UdpOptions { options, threads, answers_loads } = options;
+        let host = py.detach(|| match answers_loads {
+            true => Host::answering(options, *threads, incast_bed::load::answers),
+            false => Host::open(options, *threads),
+        });
+        Ok(Self { host: Arc::new(host.map_err(raise)?), bare: Answering::default() })
     }
 
     /// The address of the host, with its port.
@@ -173,7 +179,7 @@ impl UdpHost {
     ) -> PyResult<Option<u16>> {
         let most = seconds(most_s, "the time")?;
         let (port, echo) = load::echo(&self.host, here, there, kind, spin)?;
-        let answers = self.host.answer_bare(echo, most).map_err(raise)?;
+        let answers = self.bare.start(&self.host, echo, most).map_err(raise)?;
         Ok(answers.then_some(port))
     }
 

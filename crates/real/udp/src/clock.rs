@@ -1,6 +1,6 @@
 //! The clocks of a node: one for its transport, and the system's for timestamps.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use incast_cc::{Span, Time};
 
@@ -17,14 +17,14 @@ pub(crate) struct Clock {
 impl Clock {
     /// A clock that starts now.
     pub(crate) fn new() -> Self {
-        Self { start: Instant::now(), start_ns: system_ns() }
+        Self { start: Instant::now(), start_ns: Stamp::now().ns }
     }
 
     /// A clock that started so long ago.
     #[cfg(test)]
     pub(crate) fn started_before(time: std::time::Duration) -> Self {
         let ns = u64::try_from(time.as_nanos()).unwrap();
-        Self { start: Instant::now().checked_sub(time).unwrap(), start_ns: system_ns() - ns }
+        Self { start: Instant::now().checked_sub(time).unwrap(), start_ns: Stamp::now().ns - ns }
     }
 
     /// The time since the start. It never goes back.
@@ -51,16 +51,6 @@ impl Clock {
         let fits = since < u64::MAX / 1_000;
         fits.then(|| Time::ZERO + Span::from_ns(since))
     }
-
-    /// The time by the system's clock, in the units of stamps.
-    pub(crate) fn stamp() -> Stamp {
-        Stamp { ns: system_ns() }
-    }
-}
-
-fn system_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -70,7 +60,7 @@ mod tests {
     #[test]
     fn stamps_and_times_count_from_the_same_instant() {
         let clock = Clock::new();
-        let stamp = Clock::stamp();
+        let stamp = Stamp::now();
         let (stamped, now) = (clock.stamped(stamp).unwrap(), clock.now());
         let apart = if stamped > now { stamped.since(now) } else { now.since(stamped) };
         assert!(apart < Span::from_ms(50), "{apart:?}");

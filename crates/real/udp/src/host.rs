@@ -22,16 +22,14 @@ use std::future::Future as _;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::bare::Echo;
-use crate::load::Ends;
 use crate::message::Terms;
-use crate::node::{Counters, Gone, Incoming, NodeError, PeerId, Refused, Statistics};
+use crate::node::{Counters, Gone, Incoming, Node, NodeError, PeerId, Refused, Statistics};
 use crate::options::{Options, Waiting};
 use crate::security::{PeerKey, SecurityError};
 use crate::socket::Features;
@@ -92,15 +90,11 @@ pub struct Host {
     accepted: async_channel::Receiver<Said>,
     rejected: Rejections,
     waiting: Waiting,
-    bare: Arc<BareSocket>,
 }
 
-/// The bare socket of a host, of which one answers at a time.
-#[derive(Default)]
-struct BareSocket {
-    answers: AtomicBool,
-    stop: AtomicBool,
-}
+/// A function that may answer a call in place of the application. It returns false for calls that
+/// the application gets, and [frees](Node::free) the memory of those that it answers.
+pub type Answer = fn(&mut Node, Incoming, &Bytes) -> bool;
 
 /// The hosts that were refused or whose connections were ended for what they did, with the reasons:
 /// the last of those that nobody has asked for.
@@ -166,6 +160,26 @@ impl Host {
         threads: usize,
         features: Features,
     ) -> Result<Self, HostError> {
+        Self::start(options, threads, features, None)
+    }
+
+    /// Opens a host as [`open`](Self::open) does, of whose calls `answer` answers those that it
+    /// knows, on the threads of the nodes.
+    ///
+    /// # Errors
+    ///
+    /// If the address is taken or not of this machine, or a setting cannot work.
+    pub fn answering(options: &Options, threads: usize, answer: Answer) -> Result<Self, HostError> {
+        let features = Features::probe().map_err(NodeError::from)?;
+        Self::start(options, threads, features, Some(answer))
+    }
+
+    fn start(
+        options: &Options,
+        threads: usize,
+        features: Features,
+        answer: Option<Answer>,
+    ) -> Result<Self, HostError> {
         let (say, accepted) = async_channel::unbounded();
         let mut options = options.clone();
         options.shared |= threads > 1;
@@ -176,6 +190,7 @@ impl Host {
             let driver = Driver::start(
                 options.clone(),
                 features,
+                answer,
                 number,
                 say.clone(),
                 Arc::clone(&rejected),
@@ -184,9 +199,8 @@ impl Host {
             options.address = address;
             drivers.push(driver);
         }
-        let (next, bare) = (AtomicUsize::new(0), Arc::default());
-        let waiting = options.waiting;
-        Ok(Self { drivers, next, address, features, accepted, rejected, waiting, bare })
+        let (next, waiting) = (AtomicUsize::new(0), options.waiting);
+        Ok(Self { drivers, next, address, features, accepted, rejected, waiting })
     }
 
     /// The address of the host, with its port.
@@ -243,39 +257,12 @@ impl Host {
         self.rejected.lock().unwrap_or_else(PoisonError::into_inner).drain(..).rev().collect()
     }
 
-    /// Has a bare socket answer on a thread of its own, for measurements in turn with messages. It
-    /// ends when the other end says so, or after `most`. The host goes on; nodes that spin sleep
-    /// meanwhile, since the socket may have to share a processor with them. Returns whether it
-    /// answers: another one may do so still.
-    ///
-    /// # Errors
-    ///
-    /// If the system has no thread left.
-    pub fn answer_bare(&self, echo: Echo, most: Duration) -> io::Result<bool> {
-        let bare = Arc::clone(&self.bare);
-        if bare.answers.swap(true, Ordering::SeqCst) {
-            return Ok(false);
+    /// Has the nodes wait in another way; [`None`] is the way of the host's options.
+    pub fn set_waiting(&self, waiting: Option<Waiting>) {
+        let waiting = waiting.unwrap_or(self.waiting);
+        for driver in &self.drivers {
+            driver.handle.command(Command::Ask(Box::new(move |node| node.set_waiting(waiting))));
         }
-        let nodes: Vec<_> =
-            self.drivers.iter().map(|driver| Arc::downgrade(&driver.handle)).collect();
-        let have_nodes_wait = move |waiting| {
-            for node in nodes.iter().filter_map(Weak::upgrade) {
-                node.command(Command::Ask(Box::new(move |node| node.set_waiting(waiting))));
-            }
-        };
-        let as_set = self.waiting;
-        let answer = move || {
-            have_nodes_wait(Waiting::Sleep { spin: Duration::ZERO });
-            let ends = Ends::within(most);
-            // An error of the bare socket ends it: those who ask it get no answer.
-            drop(echo.run(|| !ends.is_over() && !bare.stop.load(Ordering::Relaxed)));
-            have_nodes_wait(as_set);
-            bare.answers.store(false, Ordering::SeqCst);
-        };
-        let thread = std::thread::Builder::new().name("incast-udp-bare".to_owned());
-        thread.spawn(answer).map(|_| true).inspect_err(|_| {
-            self.bare.answers.store(false, Ordering::SeqCst);
-        })
     }
 
     /// The state of all peers, and the counts of all nodes together.
@@ -287,12 +274,6 @@ impl Host {
             all.1.add(&counters);
         }
         all
-    }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        self.bare.stop.store(true, Ordering::SeqCst);
     }
 }
 

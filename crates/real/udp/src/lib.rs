@@ -7,27 +7,20 @@
 //! * [`security`] opens connections, and encrypts and authenticates their datagrams.
 //! * [`node`] drives the transport with them, for one thread: calls, replies and messages between
 //!   hosts.
-//! * [`load`] and [`bare`] are for measurements: calls at a rate, and sockets to compare with.
-//! * [`lab`] carries the traffic of a test bed: nodes in network namespaces of one machine, which
-//!   threads [enter](place), with [`cable`]s that delay.
+//! * [`place`] moves a thread to a network namespace or a CPU.
 //! * [`settings`] reads addresses, algorithms and files of keys as people write them.
 //! * [`host`] has nodes on threads of their own, for applications that block or are asynchronous.
 //!
 //! A [`recording`] keeps what the transport of a node was told and what it said, to be replayed far
 //! from any socket ([`Node::record`]).
 //!
-//! The crate is for Linux, and is empty elsewhere. It is the only library crate that may read a
-//! clock.
+//! The crate is for Linux, and is empty elsewhere. It drives real sockets, so it reads a clock.
 
 #![cfg(target_os = "linux")]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test fails by panicking"))]
 
-pub mod bare;
-pub mod cable;
 mod clock;
 pub mod host;
-pub mod lab;
-pub mod load;
 mod message;
 pub mod node;
 mod options;
@@ -39,7 +32,7 @@ pub mod wire;
 
 pub use incast_transport::recording;
 
-pub use host::{Call, Failure, Host, HostError, Note, Peer, Pending, Request, within};
+pub use host::{Answer, Call, Failure, Host, HostError, Note, Peer, Pending, Request, within};
 pub use message::{Priority, Terms};
 pub use node::{
     CallId, Counters, Event, Gone, Group, Incoming, Lack, Lateness, Node, NodeError, PeerId, Reach,

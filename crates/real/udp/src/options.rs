@@ -71,8 +71,6 @@ pub struct Options {
     pub security: Security,
     /// Whether other hosts may connect to the node.
     pub listens: bool,
-    /// Whether a [`Host`](crate::Host) answers the calls of a [load](crate::load) by itself.
-    pub answers_loads: bool,
     /// The congestion control of data.
     pub algorithm: AnyAlgorithm,
     /// The most that a connection sends.
@@ -111,7 +109,6 @@ impl Options {
             shared: false,
             security,
             listens: true,
-            answers_loads: false,
             algorithm: timely_auto(),
             line_rate: Rate::from_gbps(40),
             nic_rate: None,

@@ -45,7 +45,7 @@ pub use mark::{Class, Ecn, Stamp};
 pub use receive::{MAX_RECEIVE_BYTES, ReceiveBatch, Received};
 pub use send::{MAX_SEND_BYTES, MAX_SEND_DATAGRAMS, Refused, SendBatch, Transmit};
 pub use stamps::Sent;
-pub(crate) use sys::{Poll, set_option};
+pub use sys::{Poll, set_option};
 
 use socket2::{Domain, Protocol, Type};
 use stamps::Keys;

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use incast_bed::cable::{Cable, Cables};
+use incast_bed::lab::{self, Flow, Place, Plan, Request};
 use incast_cc::Rate;
 use incast_udp::Options;
-use incast_udp::cable::{Cable, Cables};
-use incast_udp::lab::{self, Flow, Place, Plan, Request};
 use incast_udp::security::Security;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

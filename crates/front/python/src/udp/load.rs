@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use incast_udp::bare::{Caller, Echo, Stamps};
-use incast_udp::load::{self, Load};
+use incast_bed::bare::{Caller, Echo, Stamps};
+use incast_bed::load::{self, Load};
 use incast_udp::security::{PeerKey, SecurityError};
 use incast_udp::socket::Features;
 use incast_udp::{Gone, Host, Lack, Node, NodeError, Statistics, Waiting, place};

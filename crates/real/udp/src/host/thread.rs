@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::{Call, Failure, HostError, MOST_REJECTED, Note, Peer, Rejections, Request};
-use crate::load::{self, Ask};
+use super::{Answer, Call, Failure, HostError, MOST_REJECTED, Note, Peer, Rejections, Request};
 use crate::message::Terms;
 use crate::node::{
     BOOKS_BYTES, CallId, Counters, Event, Gone, Incoming, Node, PeerId, Reach, Refused, Statistics,
@@ -178,11 +177,11 @@ impl Driver {
     pub(super) fn start(
         options: Options,
         features: Features,
+        answer: Option<Answer>,
         number: usize,
         say: async_channel::Sender<Said>,
         rejected: Rejections,
     ) -> Result<Self, HostError> {
-        let answers_loads = options.answers_loads;
         let most = options.memory.outgoing_in_all as u64;
         let node = Node::open(options, features)?;
         let address = node.address()?;
@@ -205,7 +204,7 @@ impl Driver {
             numbers: HashMap::new(),
             notes: HashMap::new(),
             queue,
-            answers_loads,
+            answer,
         };
         let thread = std::thread::Builder::new().name(format!("incast-udp-{number}"));
         let thread = Some(thread.spawn(move || run.run())?);
@@ -266,8 +265,7 @@ struct Run {
     numbers: HashMap<u64, CallId>,
     notes: HashMap<CallId, Waits<()>>,
     queue: Arc<Queue>,
-    /// Whether the node answers the calls of a load by itself.
-    answers_loads: bool,
+    answer: Option<Answer>,
 }
 
 impl Run {
@@ -359,11 +357,8 @@ impl Run {
                     done(Ok(peer));
                 }
             }
-            Event::Called { call, body, .. } if self.answers_loads && Ask::of(&body).is_some() => {
-                self.node.free(call.peer(), body.len());
-                // The caller is gone, or hears why it gets no reply.
-                load::answer(&mut self.node, call, &body).ok();
-            }
+            Event::Called { call, body, .. }
+                if self.answer.is_some_and(|answers| answers(&mut self.node, call, &body)) => {}
             Event::Called { call, body, patience } => {
                 if let Some(peer) = self.peer(call.peer()) {
                     let incoming = call;

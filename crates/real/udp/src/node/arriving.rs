@@ -13,7 +13,6 @@ use super::outbox::SENDING_BYTES;
 use super::peers::{LANES, Owner, Peer, SHORT};
 use super::progress::LITTLE;
 use super::{Event, Gone, Incoming, Node, Sampled};
-use crate::clock::Clock;
 use crate::message::{HEAD_BYTES, Head, Kind as Message};
 use crate::node::CallId;
 use crate::options::Waiting;
@@ -116,7 +115,7 @@ impl Node {
             self.events.push_back(Event::Opened { peer: id, address });
         }
         let arrival = Arrival {
-            stamp_ns: stamp.or((!self.has_stamps).then(Clock::stamp)).map(|stamp| stamp.ns),
+            stamp_ns: stamp.or((!self.has_stamps).then(Stamp::now)).map(|stamp| stamp.ns),
             time: stamp.and_then(|stamp| self.clock.stamped(stamp)),
         };
         let is_there = match Frames::of(content).only_data() {

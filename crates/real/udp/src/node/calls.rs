@@ -351,13 +351,17 @@ impl Node {
         if high { SHORT } else { LONG }
     }
 
-    /// The longest message that this node takes, and the longest that it makes up for a load.
-    pub(crate) const fn longest(&self) -> usize {
+    /// The longest message that this node takes, in bytes.
+    pub const fn longest(&self) -> usize {
         self.options.memory.message
     }
 
-    /// Whether a message may be posted.
-    pub(crate) fn check(&mut self, peer: PeerId, bytes: usize) -> Result<(), Refused> {
+    /// Finds out whether a message of so many bytes would be taken for sending now.
+    ///
+    /// # Errors
+    ///
+    /// If the peer is gone or takes no message of this length, or too much waits already.
+    pub fn check(&mut self, peer: PeerId, bytes: usize) -> Result<(), Refused> {
         let memory = self.options.memory;
         let peer = self.peers.get_mut(peer).ok_or(Refused::Gone)?;
         let most = peer.takes;

@@ -52,8 +52,9 @@ impl Handing {
 mod tests {
     use std::time::{Duration, Instant};
 
+    use bytes::Bytes;
+
     use super::*;
-    use crate::load::{self, Ask};
     use crate::node::Event;
     use crate::node::testing::node;
     use crate::socket::Features;
@@ -80,7 +81,7 @@ mod tests {
         let (mut client, mut server) = (node(), node());
         let peer = client.connect(server.address().unwrap(), None).unwrap();
         client.keep_samples();
-        let body = Ask { reply: 64 }.body(64);
+        let body = Bytes::from_static(&[7; 64]);
         client.call(peer, body.clone(), None).unwrap();
         let (mut replies, end) = (0, Instant::now() + Duration::from_secs(20));
         while replies < 1_000 {
@@ -89,7 +90,7 @@ mod tests {
             server.turn(None, None).unwrap();
             while let Some(event) = server.poll_event() {
                 if let Event::Called { call, body, .. } = event {
-                    load::answer(&mut server, call, &body).unwrap();
+                    server.reply(call, body).unwrap();
                 }
             }
             server.turn(None, None).unwrap();

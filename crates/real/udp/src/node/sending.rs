@@ -18,8 +18,7 @@ use super::peers::{LANES, LONG, Lane, Owner, Peer, SHORT};
 use super::run::{Exit, Run};
 use super::stamping::Stamping;
 use super::{Node, overhead};
-use crate::clock::Clock;
-use crate::socket::{MAX_SEND_BYTES, SendBatch, Transmit};
+use crate::socket::{MAX_SEND_BYTES, SendBatch, Stamp, Transmit};
 use crate::wire::{Close, Data, Frame, MAX_COMPLETIONS};
 
 /// The most batches that leave before datagrams are received again.
@@ -201,7 +200,7 @@ impl Node {
         let Peer { answers, link: Some(link), .. } = peer else { return };
         let mut exit = Exit { out, departures, options, marks: *marks };
         if run.is_urgent() && !answers.is_empty() {
-            let read = Clock::stamp();
+            let read = Stamp::now();
             let mut timed = answers.iter().filter(|answer| answer.is_timed()).peekable();
             let any = timed.peek().is_some();
             let of_short = timed.any(|answer| answer.lane.index() == SHORT);

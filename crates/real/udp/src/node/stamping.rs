@@ -62,9 +62,10 @@ impl Stamping {
 mod tests {
     use std::time::{Duration, Instant};
 
+    use bytes::Bytes;
+
     use super::*;
     use crate::Statistics;
-    use crate::load::{self, Ask};
     use crate::node::testing::node;
     use crate::node::{Event, Node, PeerId};
     use crate::socket::{self, Features, Socket};
@@ -96,7 +97,7 @@ mod tests {
         sees: impl Fn(&Statistics) -> bool,
     ) {
         let end = Instant::now() + Duration::from_secs(20);
-        let body = Ask { reply: 8 }.body(8);
+        let body = Bytes::from_static(&[7; 8]);
         client.call(peer, body.clone(), None).unwrap();
         while !client.statistics(peer).is_some_and(|state| sees(&state)) {
             assert!(Instant::now() < end, "{:?}", client.statistics(peer));
@@ -104,7 +105,7 @@ mod tests {
             server.turn(None, None).unwrap();
             while let Some(event) = server.poll_event() {
                 if let Event::Called { call, body, .. } = event {
-                    load::answer(server, call, &body).unwrap();
+                    server.reply(call, body).unwrap();
                 }
             }
             while let Some(event) = client.poll_event() {

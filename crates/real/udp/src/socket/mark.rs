@@ -1,5 +1,7 @@
 //! Marks that a datagram carries beside its data: ECN bits, a class, timestamps.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use incast_cc::Span;
 
 /// The ECN bits of an IP header (RFC 3168).
@@ -54,6 +56,12 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// The time now.
+    pub fn now() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { ns: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX) }
+    }
+
     /// The time since an earlier stamp; [`None`] if the earlier stamp is the later one (the clock
     /// was set).
     pub fn since(self, earlier: Self) -> Option<Span> {

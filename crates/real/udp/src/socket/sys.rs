@@ -130,12 +130,11 @@ fn empty(header: &mut MaybeUninit<libc::mmsghdr>) -> &mut libc::msghdr {
 }
 
 /// Sets an option that is an `int`.
-pub(crate) fn set_option(
-    socket: BorrowedFd<'_>,
-    level: i32,
-    name: i32,
-    value: i32,
-) -> io::Result<()> {
+///
+/// # Errors
+///
+/// If the kernel refuses it.
+pub fn set_option(socket: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::Result<()> {
     // SAFETY: the pointer and the length are those of `value`, which the kernel only reads.
     let done = unsafe {
         let length = libc::socklen_t::from(4_u8);
@@ -158,21 +157,25 @@ pub(super) fn wait(
 
 /// Sockets that a thread waits for together.
 #[derive(Debug)]
-pub(crate) struct Poll(Vec<libc::pollfd>);
+pub struct Poll(Vec<libc::pollfd>);
 
 impl Poll {
     /// Nothing is ready before the first wait.
-    pub(crate) fn of<'a>(sockets: impl Iterator<Item = BorrowedFd<'a>>) -> Self {
+    pub fn of<'a>(sockets: impl Iterator<Item = BorrowedFd<'a>>) -> Self {
         Self(sockets.map(|socket| of_input(socket.as_raw_fd())).collect())
     }
 
     /// Waits until one of the sockets can be read or has something in its error queue.
-    pub(crate) fn wait(&mut self, timeout: Duration) -> io::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// If the kernel reports an error.
+    pub fn wait(&mut self, timeout: Duration) -> io::Result<()> {
         poll(&mut self.0, Some(timeout)).map(|_| ())
     }
 
     /// Whether a socket was ready at the end of the last wait.
-    pub(crate) fn is_ready(&self, index: usize) -> bool {
+    pub fn is_ready(&self, index: usize) -> bool {
         self.0.get(index).is_some_and(|poll| poll.revents != 0)
     }
 }

@@ -9,9 +9,8 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use incast_cc::{AnyAlgorithm, Rate};
-use incast_udp::load::{self, Load};
 use incast_udp::security::{Secret, Security};
-use incast_udp::{Event, Failure, Gone, Host, Node, Options, Priority, Request, Terms};
+use incast_udp::{Event, Failure, Gone, Host, Node, Priority, Request, Terms};
 
 use crate::nodes::{body, features, local, options};
 
@@ -237,51 +236,6 @@ fn messages_without_bytes_that_nobody_takes_have_bounded_memory() {
     for note in notes {
         note.wait().unwrap();
     }
-}
-
-#[test]
-fn a_load_is_answered_and_measured() {
-    let (stop, server_options) =
-        (std::sync::atomic::AtomicBool::new(false), options(Security::Plain));
-    let mut server = Node::open(server_options, features()).unwrap();
-    let address = server.address().unwrap();
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                let until = Instant::now() + Duration::from_millis(20);
-                server.turn(Some(until), None).unwrap();
-                while let Some(event) = server.poll_event() {
-                    if let Event::Called { call, body, .. } = event {
-                        load::answer(&mut server, call, &body).unwrap();
-                    }
-                }
-            }
-        });
-        let mut client =
-            Node::open(Options { listens: false, ..options(Security::Plain) }, features()).unwrap();
-        let peer = client.connect(address, None).unwrap();
-        let load = Load {
-            size: 2_000,
-            reply: 5_000,
-            rate: Some(500.0),
-            in_flight: 64,
-            duration: Duration::from_millis(600),
-            warmup: Duration::from_millis(100),
-            seed: 1,
-        };
-        let mut told = 0;
-        let outcome = load::run(&mut client, &[peer], &load, |_, _| {
-            told += 1;
-            true
-        })
-        .unwrap();
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        let calls = outcome.answered.len();
-        assert!((150..350).contains(&calls), "{calls} of 250");
-        assert!(told >= 3 && outcome.failed == 0 && outcome.gone.is_none());
-        assert!(!outcome.samples.is_empty());
-        assert!(outcome.answered.iter().all(|call| call.at >= load.warmup));
-    });
 }
 
 #[test]

@@ -19,7 +19,6 @@ mod relays;
 
 mod amplification;
 mod bounds;
-mod cable;
 mod classes;
 mod fuzz_handshake;
 mod fuzz_wire;

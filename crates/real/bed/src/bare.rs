@@ -8,14 +8,16 @@ mod written;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use self::probe::Probe;
 use self::written::Taken;
-use crate::options::Waiting;
-use crate::socket::{
+use incast_udp::socket::{
     Features, MAX_RECEIVE_BYTES, OpenError, Options, ReceiveBatch, SendBatch, Socket, Transmit,
 };
+use incast_udp::{Host, Waiting};
 
 pub use self::written::Stream;
 
@@ -121,6 +123,46 @@ impl Echo {
             self.socket.send(&mut self.out)?;
         }
         Ok(())
+    }
+}
+
+/// The bare socket of a host, of which one answers at a time.
+#[derive(Debug, Default)]
+pub struct Answering {
+    answers: Arc<AtomicBool>,
+}
+
+impl Answering {
+    /// Has a bare socket answer on a thread of its own, for measurements in turn with messages. It
+    /// ends when the other end says so, after `most`, or with the host. Nodes of the host that spin
+    /// sleep meanwhile, since the socket may have to share a processor with them. Returns whether
+    /// it answers: another one may do so still.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no thread left.
+    pub fn start(&self, host: &Arc<Host>, echo: Echo, most: Duration) -> io::Result<bool> {
+        if self.answers.swap(true, Ordering::SeqCst) {
+            return Ok(false);
+        }
+        let (answers, host) = (Arc::clone(&self.answers), Arc::downgrade(host));
+        let have_nodes_wait = move |host: &Weak<Host>, waiting| {
+            if let Some(host) = host.upgrade() {
+                host.set_waiting(waiting);
+            }
+        };
+        let answer = move || {
+            have_nodes_wait(&host, Some(Waiting::Sleep { spin: Duration::ZERO }));
+            let began = Instant::now();
+            // An error of the bare socket ends it: those who ask it get no answer.
+            drop(echo.run(|| began.elapsed() < most && host.strong_count() > 0));
+            have_nodes_wait(&host, None);
+            answers.store(false, Ordering::SeqCst);
+        };
+        let thread = std::thread::Builder::new().name("incast-udp-bare".to_owned());
+        thread.spawn(answer).map(|_| true).inspect_err(|_| {
+            self.answers.store(false, Ordering::SeqCst);
+        })
     }
 }
 
@@ -268,6 +310,7 @@ impl Caller {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use incast_udp::security::Security;
 
     /// Has a caller measure an echo over the loopback device, and end it.
     fn with_echo(stamps: Stamps, measure: impl FnOnce(&mut Caller)) {
@@ -316,5 +359,25 @@ mod tests {
             assert!(stream.bytes > 1_000_000 && stream.rtts > 10, "{stream:?}");
             assert!(stream.least < Duration::from_millis(5), "{stream:?}");
         });
+    }
+
+    #[test]
+    fn one_bare_socket_of_a_host_answers_at_a_time_and_ends_with_the_host() {
+        let here: IpAddr = [127, 0, 0, 1].into();
+        let options = incast_udp::Options::at(SocketAddr::new(here, 0), Security::Plain);
+        let host = Arc::new(Host::open(&options, 1).unwrap());
+        let answering = Answering::default();
+        let starts = |host: &Arc<Host>| {
+            let echo = Echo::open(here, here, Waiting::Spin, host.features(), Stamps::Off);
+            answering.start(host, echo.unwrap(), UNUSED).unwrap()
+        };
+        assert!(starts(&host));
+        assert!(!starts(&host));
+        drop(host);
+        let end = Instant::now() + UNUSED / 2;
+        while answering.answers.load(Ordering::SeqCst) {
+            assert!(Instant::now() < end, "it outlives its host");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Cables with a delay between virtual Ethernet devices, for test beds whose kernel has no netem.
 //!
-//! A thread takes each frame that one device gets, holds it, and sends it from the other device. Frames
-//! pass whole with their offloads (`PACKET_VNET_HDR`), so a segment of 64 KB stays one.
+//! A thread takes each frame that one device gets, holds it, and sends it from the other device.
+//! Frames pass whole with their offloads (`PACKET_VNET_HDR`), so a segment of 64 KB stays one.
 
 #![expect(unsafe_code, reason = "socket2 binds no packet sockets")]
 
@@ -16,8 +16,8 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::place;
-use crate::socket::Poll;
+use incast_udp::place;
+use incast_udp::socket::{Poll, set_option};
 
 /// The longest frame with its offloads in front.
 const FRAME_BYTES: usize = 80_000;
@@ -174,7 +174,7 @@ fn packets_of(device: &str) -> io::Result<OwnedFd> {
         (libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, size),
         (libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, size),
     ] {
-        crate::socket::set_option(socket.as_fd(), level, option, value)?;
+        set_option(socket.as_fd(), level, option, value)?;
     }
     // SAFETY: an address of zeros is a valid one.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

@@ -9,8 +9,7 @@ use bytes::Bytes;
 
 use super::{Arrived, Failed, Outcome, Place, RttSample, Shared};
 use crate::load::{self, Ask};
-use crate::node::{CallId, Event, Group, Node, PeerId, Refused};
-use crate::place;
+use incast_udp::{CallId, Event, Group, Node, PeerId, Refused, place};
 
 /// The longest turn: so late a thread hears of the start and of the end.
 const TURN: Duration = Duration::from_millis(2);

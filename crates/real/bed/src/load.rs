@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use crate::node::{CallId, Event, Gone, Incoming, Lateness, Node, PeerId, Refused, Sampled};
-use crate::place;
-use crate::security::{PeerKey, SecurityError};
+use incast_udp::security::{PeerKey, SecurityError};
+use incast_udp::{CallId, Event, Gone, Incoming, Lateness, Node, PeerId, Refused, Sampled, place};
 
 /// The bytes of an [`Ask`]: the least body of a call.
 pub const ASK_BYTES: usize = 8;
@@ -72,6 +71,18 @@ pub fn answer(node: &mut Node, call: Incoming, body: &Bytes) -> Result<(), Refus
         })
     };
     replied.or_else(|why| node.refuse(call, why.to_string().into()))
+}
+
+/// Answers the calls of a load at a [host](incast_udp::Host::answering); the application gets all
+/// others.
+pub fn answers(node: &mut Node, call: Incoming, body: &Bytes) -> bool {
+    let is_asked = Ask::of(body).is_some();
+    if is_asked {
+        node.free(call.peer(), body.len());
+        // The caller is gone, or hears why it gets no reply.
+        answer(node, call, body).ok();
+    }
+    is_asked
 }
 
 /// A load of calls.
@@ -256,23 +267,6 @@ pub fn run(
         outcome.lateness = node.take_lateness();
     }
     Ok(outcome)
-}
-
-/// The end of a measurement.
-#[derive(Clone, Copy, Debug)]
-pub struct Ends(Instant);
-
-impl Ends {
-    /// An end after a time from now.
-    pub fn within(time: Duration) -> Self {
-        let now = Instant::now();
-        Self(now.checked_add(time).unwrap_or(now))
-    }
-
-    /// Whether the time is over.
-    pub fn is_over(self) -> bool {
-        Instant::now() >= self.0
-    }
 }
 
 /// The times at which calls arrive.

@@ -1,9 +1,9 @@
-//! A cable that delays frames between two network namespaces. The test needs root, and says so where
-//! it is skipped.
+//! A cable that delays frames between two network namespaces. The test needs root, and says so
+//! where it is skipped.
 
 use std::time::{Duration, Instant};
 
-use incast_udp::cable::{Cable, Cables};
+use incast_bed::cable::{Cable, Cables};
 use incast_udp::socket::{Features, Options, ReceiveBatch, SendBatch, Socket, Transmit};
 
 use crate::namespaces::{Namespaces, ip};

@@ -11,8 +11,8 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::{COUNTED, Caller, Echo, LOST, SEND, wait};
-use crate::clock::Clock;
-use crate::socket::{Received, Stamp, Transmit};
+
+use incast_udp::socket::{Received, Stamp, Transmit};
 
 /// The bytes of a message.
 const MESSAGE: usize = 1_000_000;
@@ -25,7 +25,7 @@ const WINDOW: u64 = 1 << 20;
 const HEAD: usize = 16;
 const DATA: [u8; 8] = *b"written:";
 const ACK: [u8; 8] = *b"got that";
-/// The bytes of an acknowledgement: the word, the bytes in all, the key of the send, the turnaround.
+/// The bytes of an acknowledgement: the word, the bytes in all, the send's key, the turnaround.
 const ACK_BYTES: usize = 32;
 /// The payload of a datagram.
 const PAYLOAD: usize = COUNTED as usize - HEAD;
@@ -86,7 +86,7 @@ impl Echo {
     pub(super) fn take_stream(&mut self, received: &Received<&[u8]>) -> io::Result<()> {
         self.taken.take(received.datagrams());
         let Some(key) = received.data.get(8..12) else { return Ok(()) };
-        let turnaround = received.stamp.map_or(u64::MAX, |stamp| since(Clock::stamp(), stamp));
+        let turnaround = received.stamp.map_or(u64::MAX, |stamp| since(Stamp::now(), stamp));
         let mut ack = [0; ACK_BYTES];
         ack[..8].copy_from_slice(&ACK);
         ack[8..16].copy_from_slice(&self.taken.bytes.to_be_bytes());

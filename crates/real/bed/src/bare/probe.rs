@@ -1,15 +1,15 @@
 //! RTTs of a bare socket by the kernel's stamps, to compare those with that the transport reports.
 //!
-//! The transport reads the clock when it writes an answer, and tells the turnaround until then, with
-//! the least time that answers have taken from there to the kernel's stamp; what this one takes
-//! longer is in its RTT. Here the echo tells its turnaround behind the answer, when the kernel has
+//! The transport reads the clock when it writes an answer, and tells the turnaround until then,
+//! with the least time that answers have taken from there to the kernel's stamp; what this one
+//! takes longer is in its RTT. Here the echo tells its turnaround behind the answer, when the kernel has
 //! said at what time the answer left. So nothing but kernel and path is in the RTT.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use super::{Caller, Echo, LOST, wait};
-use crate::socket::{Stamp, Transmit};
+use incast_udp::socket::{Stamp, Transmit};
 
 /// The first bytes of a probe, of the answer, and of the turnaround behind it.
 const PROBE: [u8; 4] = *b"rtt?";

@@ -1,7 +1,8 @@
 //! The traffic of a test bed on one machine: each host is a node in a network namespace of its own.
 //!
-//! All hosts of one CPU share a thread, which drives their nodes in turn ([`Group`](crate::Group)).
-//! Threads of their own would compete for the CPU, and the RTTs would be those of the scheduler.
+//! All hosts of one CPU share a thread, which drives their nodes in turn
+//! ([`Group`](incast_udp::Group)). Threads of their own would compete for the CPU, and the RTTs
+//! would be those of the scheduler.
 
 mod crew;
 
@@ -17,10 +18,9 @@ use std::time::{Duration, Instant};
 use incast_cc::Span;
 
 use self::crew::Crew;
-use crate::node::{Gone, NodeError, Refused};
-use crate::options::Options;
-use crate::security::SecurityError;
-use crate::socket::{Features, OpenError};
+use incast_udp::security::SecurityError;
+use incast_udp::socket::{Features, OpenError};
+use incast_udp::{Gone, NodeError, Options, Refused};
 
 /// The time between two looks at how the traffic goes.
 const LOOK: Duration = Duration::from_millis(20);
