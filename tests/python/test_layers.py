@@ -52,7 +52,7 @@ CRATES: dict[str, set[str]] = {
     },
     "incast-learn": {"incast-cc", "incast-sim"},
     "incast-wasm": {"incast-cc", "incast-sim", "incast-table"},
-    "incast-capi": {"incast-cc", "incast-udp"},
+    "incast-capi": {"incast-udp"},
     "incast-python": {
         "incast-bed",
         "incast-cc",

@@ -39,58 +39,35 @@ app = typer.Typer(
 )
 
 To = Annotated[str, typer.Argument(metavar="HOST:PORT", help="The server's address.")]
-Secret = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Encrypt with the secret that all hosts have in a file."),
-]
-Identity = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Encrypt with this host's key pair, in a file."),
-]
+
+_SETTINGS = {one["name"]: one for one in _core.udp_settings()}
+
+
+def _of(name: str, metavar: str | None = None, **more: Any) -> Any:  # noqa: ANN401
+    """The option of a setting of hosts, with its explanation and its range."""
+    one = _SETTINGS[name]
+    if one["range"] is not None:
+        more["callback"] = _from_to(*one["range"])
+    return typer.Option(
+        one["option"], metavar=metavar or one["unit"] or None, help=one["doc"], **more
+    )
+
+
+Secret = Annotated[Path | None, _of("secret")]
+Identity = Annotated[Path | None, _of("identity")]
+Peers = Annotated[Path | None, _of("peers")]
 Key = Annotated[
     str | None, typer.Option(metavar="TEXT", help="The server's public key, with --identity.")
 ]
-Plaintext = Annotated[
-    bool, typer.Option("--plaintext", help="Do not encrypt: only where everybody is trusted.")
-]
-Control = Annotated[
-    str,
-    typer.Option(
-        "--cc",
-        metavar="NAME",
-        autocompletion=completing.schemes,
-        help="The algorithm of what is sent from here, such as timely:auto or dctcp.",
-    ),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="Change a parameter of it, such as t_low=100us."
-    ),
-]
-LineRate = Annotated[str, typer.Option(metavar="RATE", help="The most that a connection sends.")]
-NicRate = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RATE",
-        help="The rate of a real NIC: constants scale with it; RTTs leave out a segment's time.",
-    ),
-]
-Mtu = Annotated[
-    int,
-    typer.Option(
-        callback=_from_to(1_280, 65_535),
-        metavar="B",
-        help="The largest IP packet that the path takes for certain; longer ones are tried and "
-        "used by themselves.",
-    ),
-]
-Spin = Annotated[
-    bool, typer.Option("--spin", help="Never sleep: shorter delays for a CPU of its own.")
-]
-MaxMessage = Annotated[
-    str, typer.Option(metavar="SIZE", help="The longest message that is received.")
-]
+Plaintext = Annotated[bool, _of("plaintext")]
+Control = Annotated[str, _of("cc", autocompletion=completing.schemes)]
+Settings = Annotated[list[str] | None, _of("settings")]
+LineRate = Annotated[str, _of("line_rate")]
+NicRate = Annotated[str | None, _of("nic_rate")]
+Mtu = Annotated[int, _of("mtu")]
+Spin = Annotated[bool, _of("always_spin")]
+Threads = Annotated[int, _of("threads")]
+MaxMessage = Annotated[str, _of("max_message_bytes", "SIZE")]
 
 
 @app.command()
@@ -113,10 +90,7 @@ def serve(
     ] = False,
     secret: Secret = None,
     identity: Identity = None,
-    peers: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The public keys that may connect, with --identity."),
-    ] = None,
+    peers: Peers = None,
     plaintext: Plaintext = False,
     cc: Control = "timely:auto",
     settings: Settings = None,
@@ -125,12 +99,7 @@ def serve(
     mtu: Mtu = 1500,
     spin: Spin = False,
     max_message: MaxMessage = "64MB",
-    threads: Annotated[
-        int,
-        typer.Option(
-            callback=_from_to(1, 256), metavar="N", help="Threads, each with its own socket."
-        ),
-    ] = 1,
+    threads: Threads = 1,
 ) -> None:
     """Answer calls and receive files, until Ctrl-C."""
     # Late: only this command needs it.

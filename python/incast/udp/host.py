@@ -25,10 +25,7 @@ def options(address: str = "0.0.0.0:0", **settings: Any) -> _core.UdpOptions:  #
 
     Args:
         address: The address to bind to, HOST:PORT; port 0 is any free one.
-        **settings: Of `incast._core.UdpOptions`: `secret`, `identity`, `peers` and `plaintext`
-            protect connections; `cc` and `settings` choose the algorithm; `line_rate` is the most
-            that a connection sends; `nic_rate`, `mtu`, `spin_us`, `always_spin`, `patience_s`,
-            `threads`, `listens` and `max_message_bytes` are told in docs/guide/udp.md.
+        **settings: The keyword arguments of the table in docs/guide/udp.md.
 
     Raises:
         IncastError: A setting cannot work; the message says which and why.

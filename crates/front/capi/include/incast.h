@@ -67,30 +67,33 @@ typedef struct incast_request incast_request;
 // The settings of a host. Set all bytes to zero, then `size` and `address`, and either a file of
 // keys or `plaintext`.
 typedef struct {
-  // `sizeof(incast_options)`: it tells the library which fields there are.
+  // `sizeof(incast_options)`, by which a library refuses programs with another one's header.
   size_t size;
   // The address to bind to, such as `0.0.0.0:7000`; port 0 is any free one.
   const char *address;
-  // The file of the secret that all hosts have (`incast udp key FILE --shared`), or NULL.
+  // The file of the secret that all hosts have (`incast udp key FILE --shared`). NULL for none.
   const char *secret;
-  // The file of this host's key pair (`incast udp key FILE`), or NULL.
+  // The file of this host's key pair (`incast udp key FILE`). NULL for none.
   const char *identity;
-  // The file of the public keys that may connect, with `identity`; NULL for none.
+  // The file of the public keys that may connect, beside a key pair. NULL for none.
   const char *peers;
-  // Whether nothing is encrypted: only where everybody is trusted.
+  // No encryption: only where everybody is trusted.
   bool plaintext;
   // Whether the host connects to others, and they may not connect to it.
   bool only_connects;
-  // The algorithm of what is sent from here, such as `swift`; NULL for `timely:auto`.
+  // The algorithm of what is sent from here, such as `timely:auto` or `dctcp`. NULL for
+  // `timely:auto`.
   const char *algorithm;
-  // The algorithm's settings, such as `t_low=100us`, with spaces between them; NULL for none.
+  // Parameters of the algorithm, such as `t_low=100us`. Spaces stand between them; NULL for
+  // none.
   const char *settings;
-  // The most that a connection sends; NULL for `40Gbps`.
+  // The most that a connection sends. NULL for `40Gbps`.
   const char *line_rate;
-  // The rate of the NIC, of which RTTs leave out a segment's time on its wire, and with which the
-  // algorithm's constants scale; NULL where sends leave at once, as on virtual links.
+  // The rate of a real NIC: the algorithm's constants scale with it, and RTTs leave out a
+  // segment's time on its wire. A virtual link has none, since sends leave at once. NULL for
+  // none.
   const char *nic_rate;
-  // The longest message that is received, in bytes; 0 for 64 MiB.
+  // The longest message that is received. In bytes; 0 for 64 MiB.
   size_t max_message;
 } incast_options;
 

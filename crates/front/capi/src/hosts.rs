@@ -1,13 +1,12 @@
 //! Hosts, and their connections to peers.
 
 use std::ffi::c_char;
-use std::path::Path;
+use std::path::PathBuf;
 use std::ptr::null_mut;
 use std::time::Duration;
 
-use incast_cc::Rate;
 use incast_udp::security::PeerKey;
-use incast_udp::settings::{algorithm, resolve, security};
+use incast_udp::settings::{SettingError, Settings, resolve};
 
 use crate::border::{free, given, guard, maybe_text, place, text, time};
 use crate::error::{Error, Fault, INCAST_CANNOT_OPEN, INCAST_TIMED_OUT};
@@ -16,30 +15,33 @@ use crate::error::{Error, Fault, INCAST_CANNOT_OPEN, INCAST_TIMED_OUT};
 /// keys or `plaintext`.
 #[repr(C)]
 pub struct Options {
-    /// `sizeof(incast_options)`: it tells the library which fields there are.
+    /// `sizeof(incast_options)`, by which a library refuses programs with another one's header.
     pub size: usize,
     /// The address to bind to, such as `0.0.0.0:7000`; port 0 is any free one.
     pub address: *const c_char,
-    /// The file of the secret that all hosts have (`incast udp key FILE --shared`), or NULL.
+    /// The file of the secret that all hosts have (`incast udp key FILE --shared`). NULL for none.
     pub secret: *const c_char,
-    /// The file of this host's key pair (`incast udp key FILE`), or NULL.
+    /// The file of this host's key pair (`incast udp key FILE`). NULL for none.
     pub identity: *const c_char,
-    /// The file of the public keys that may connect, with `identity`; NULL for none.
+    /// The file of the public keys that may connect, beside a key pair. NULL for none.
     pub peers: *const c_char,
-    /// Whether nothing is encrypted: only where everybody is trusted.
+    /// No encryption: only where everybody is trusted.
     pub plaintext: bool,
     /// Whether the host connects to others, and they may not connect to it.
     pub only_connects: bool,
-    /// The algorithm of what is sent from here, such as `swift`; NULL for `timely:auto`.
+    /// The algorithm of what is sent from here, such as `timely:auto` or `dctcp`. NULL for
+    /// `timely:auto`.
     pub algorithm: *const c_char,
-    /// The algorithm's settings, such as `t_low=100us`, with spaces between them; NULL for none.
+    /// Parameters of the algorithm, such as `t_low=100us`. Spaces stand between them; NULL for
+    /// none.
     pub settings: *const c_char,
-    /// The most that a connection sends; NULL for `40Gbps`.
+    /// The most that a connection sends. NULL for `40Gbps`.
     pub line_rate: *const c_char,
-    /// The rate of the NIC, of which RTTs leave out a segment's time on its wire, and with which the
-    /// algorithm's constants scale; NULL where sends leave at once, as on virtual links.
+    /// The rate of a real NIC: the algorithm's constants scale with it, and RTTs leave out a
+    /// segment's time on its wire. A virtual link has none, since sends leave at once. NULL for
+    /// none.
     pub nic_rate: *const c_char,
-    /// The longest message that is received, in bytes; 0 for 64 MiB.
+    /// The longest message that is received. In bytes; 0 for 64 MiB.
     pub max_message: usize,
 }
 
@@ -85,36 +87,34 @@ pub unsafe extern "C" fn incast_open(
 unsafe fn read(options: &Options) -> Result<incast_udp::Options, Fault> {
     // SAFETY: the caller promises it.
     unsafe {
-        let path = |pointer, name| Ok::<_, Fault>(maybe_text(pointer, name)?.map(Path::new));
-        let protection = security(
-            path(options.secret, "options.secret")?,
-            path(options.identity, "options.identity")?,
-            path(options.peers, "options.peers")?,
-            options.plaintext,
-        );
-        let protection = protection.map_err(|error| Fault::new(INCAST_CANNOT_OPEN, error))?;
-        let address =
-            resolve(text(options.address, "options.address")?).map_err(Fault::argument)?;
-        let mut settings = incast_udp::Options::at(address, protection);
-        let name = maybe_text(options.algorithm, "options.algorithm")?.unwrap_or("timely:auto");
-        let values = maybe_text(options.settings, "options.settings")?.unwrap_or_default();
-        let values: Vec<_> = values.split_whitespace().collect();
-        settings.algorithm = algorithm(name, &values).map_err(Fault::argument)?;
-        let rate = |what: &str, text: &str| {
-            let wrong = |error| Fault::argument(format!("{what} {text:?}: {error}"));
-            text.parse::<Rate>().map_err(wrong)
+        let path = |pointer, name| Ok::<_, Fault>(maybe_text(pointer, name)?.map(PathBuf::from));
+        let owned = |pointer, name| Ok::<_, Fault>(maybe_text(pointer, name)?.map(str::to_owned));
+        let defaults = Settings::default();
+        let max_message_bytes = match options.max_message {
+            0 => defaults.max_message_bytes,
+            given => given,
         };
-        if let Some(text) = maybe_text(options.line_rate, "options.line_rate")? {
-            settings.line_rate = rate("line rate", text)?;
-        }
-        if let Some(text) = maybe_text(options.nic_rate, "options.nic_rate")? {
-            settings.nic_rate = Some(rate("NIC rate", text)?);
-        }
-        if options.max_message > 0 {
-            settings.memory = settings.memory.for_messages(options.max_message);
-        }
-        settings.listens = !options.only_connects;
-        Ok(settings)
+        let parameters = maybe_text(options.settings, "options.settings")?.unwrap_or_default();
+        let settings = Settings {
+            secret: path(options.secret, "options.secret")?,
+            identity: path(options.identity, "options.identity")?,
+            peers: path(options.peers, "options.peers")?,
+            plaintext: options.plaintext,
+            listens: !options.only_connects,
+            cc: owned(options.algorithm, "options.algorithm")?.unwrap_or(defaults.cc),
+            settings: parameters.split_whitespace().map(str::to_owned).collect(),
+            line_rate: owned(options.line_rate, "options.line_rate")?.unwrap_or(defaults.line_rate),
+            nic_rate: owned(options.nic_rate, "options.nic_rate")?,
+            max_message_bytes,
+            ..defaults
+        };
+        let address = text(options.address, "options.address")?;
+        settings.options(address).map_err(|error| match error {
+            SettingError::NoKey | SettingError::SeveralKeys | SettingError::Key(_) => {
+                Fault::new(INCAST_CANNOT_OPEN, error)
+            }
+            error => Fault::argument(error),
+        })
     }
 }
 

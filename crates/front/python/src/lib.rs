@@ -47,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use super::udp::{
         UdpCables, UdpHost, UdpNotices, UdpOptions, UdpPeer, UdpPending, UdpRequest, udp_bare,
-        udp_lab, udp_load, udp_make_key, udp_public_key, udp_replay,
+        udp_lab, udp_load, udp_make_key, udp_public_key, udp_replay, udp_settings,
     };
     #[pymodule_export]
     use super::workloads::{Workload, workloads};

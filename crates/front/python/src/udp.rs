@@ -4,6 +4,7 @@ mod lab;
 mod load;
 mod pending;
 mod replay;
+mod settings;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,8 +14,8 @@ use std::time::Duration;
 use incast_bed::bare::Answering;
 use incast_cc::Rate;
 use incast_udp::security::{Identity, PeerKey, Secret};
-use incast_udp::settings::{self, SettingError};
-use incast_udp::{Failure, Host, Options, Peer, Priority, Request, Statistics, Terms, Waiting};
+use incast_udp::settings::{SettingError, resolve as address_of, time};
+use incast_udp::{Failure, Host, Options, Peer, Priority, Request, Statistics, Terms};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -24,6 +25,7 @@ pub(crate) use self::lab::{UdpCables, udp_lab};
 pub(crate) use self::load::{udp_bare, udp_load};
 pub(crate) use self::pending::{UdpNotices, UdpPending};
 pub(crate) use self::replay::udp_replay;
+pub(crate) use self::settings::udp_settings;
 
 /// An error that a user reads.
 fn raise(error: impl std::fmt::Display) -> PyErr {
@@ -41,79 +43,40 @@ pub(crate) struct UdpOptions {
 #[pymethods]
 impl UdpOptions {
     #[new]
-    #[pyo3(signature = (
-        address, *, secret = None, identity = None, peers = None, plaintext = false,
-        cc = "timely:auto", settings = Vec::new(), line_rate = "40Gbps", nic_rate = None, mtu = 1_500, spin_us = 60.0,
-        always_spin = false, patience_s = 15.0, threads = 1, listens = true,
-        max_message_bytes = 64 << 20, answers_loads = false,
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
-    #[expect(clippy::fn_params_excessive_bools, reason = "keywords of a Python function")]
-    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts them by value")]
+    #[pyo3(signature = (address, *, answers_loads = false, **settings))]
     fn new(
         address: &str,
-        secret: Option<PathBuf>,
-        identity: Option<PathBuf>,
-        peers: Option<PathBuf>,
-        plaintext: bool,
-        cc: &str,
-        settings: Vec<String>,
-        line_rate: &str,
-        nic_rate: Option<&str>,
-        mtu: u16,
-        spin_us: f64,
-        always_spin: bool,
-        patience_s: f64,
-        threads: usize,
-        listens: bool,
-        max_message_bytes: usize,
         answers_loads: bool,
+        settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let security =
-            settings::security(secret.as_deref(), identity.as_deref(), peers.as_deref(), plaintext)
-                .map_err(wrong)?;
-        let mut options = Options::at(resolve(address)?, security);
-        options.algorithm = settings::algorithm(cc, &settings).map_err(wrong)?;
-        let rate = |what: &str, text: &str| {
-            let wrong = |error| ParameterError::new_err(format!("{what} {text:?}: {error}"));
-            text.parse::<Rate>().map_err(wrong)
-        };
-        options.line_rate = rate("line rate", line_rate)?;
-        options.nic_rate = nic_rate.map(|text| rate("NIC rate", text)).transpose()?;
-        options.mtu = mtu;
-        options.waiting = if always_spin {
-            Waiting::Spin
-        } else {
-            Waiting::Sleep { spin: seconds(spin_us / 1e6, "the time of spinning")? }
-        };
-        options.patience = seconds(patience_s, "the patience")?;
-        options.listens = listens;
-        options.memory = options.memory.for_messages(max_message_bytes);
-        Ok(Self { options, threads, answers_loads })
+        let settings = settings::given(settings)?;
+        let options = settings.options(address).map_err(wrong)?;
+        Ok(Self { options, threads: settings.threads, answers_loads })
     }
 }
 
 /// A duration in seconds that a user has given.
-fn seconds(value: f64, name: &str) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(value).map_err(|_| {
-        raise(format!("{name} of {value} s is no time; give a number of zero or more"))
-    })
+fn seconds(value: f64, name: &'static str) -> PyResult<Duration> {
+    time(name, value).map_err(raise)
 }
 
 /// A setting that is wrong, for Python.
 fn wrong(error: SettingError) -> PyErr {
-    use SettingError::{Conflict, NoAlgorithm, NoValue, Preset, Value};
+    use SettingError::{Conflict, NoAlgorithm, NoValue, Preset, Rate, Value};
     match error {
-        NoAlgorithm(_) | Preset { .. } | NoValue(_) | Value { .. } | Conflict { .. } => {
-            ParameterError::new_err(error.to_string())
-        }
+        NoAlgorithm(_)
+        | Preset { .. }
+        | NoValue(_)
+        | Value { .. }
+        | Conflict { .. }
+        | Rate { .. } => ParameterError::new_err(error.to_string()),
         _ => raise(error),
     }
 }
 
 /// The address of a text such as `host:7000`.
 fn resolve(text: &str) -> PyResult<SocketAddr> {
-    settings::resolve(text).map_err(wrong)
+    address_of(text).map_err(wrong)
 }
 
 /// A host that sends and receives messages on threads of its own.

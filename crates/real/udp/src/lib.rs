@@ -8,7 +8,7 @@
 //! * [`node`] drives the transport with them, for one thread: calls, replies and messages between
 //!   hosts.
 //! * [`place`] moves a thread to a network namespace or a CPU.
-//! * [`settings`] reads addresses, algorithms and files of keys as people write them.
+//! * [`settings`] describes the settings of a host, and reads them as people write them.
 //! * [`host`] has nodes on threads of their own, for applications that block or are asynchronous.
 //!
 //! A [`recording`] keeps what the transport of a node was told and what it said, to be replayed far

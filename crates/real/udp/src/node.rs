@@ -60,7 +60,7 @@ use self::sending::{BATCH_BYTES, MOST_SENDS};
 use self::shelf::Shelf;
 use crate::clock::Clock;
 use crate::message::{HEAD_BYTES, Head, Kind, Priority};
-use crate::options::{MOST_MESSAGE, Memory, Options, Waiting};
+use crate::options::{LEAST_MTU, MOST_MESSAGE, Memory, Options, Waiting};
 use crate::security::{End, Listener, PeerKey, SecurityError};
 use crate::socket::{Features, MAX_RECEIVE_BYTES, ReceiveBatch, SendBatch, Socket};
 use crate::wire::{Close, DATA_BYTES, HEADER_BYTES};
@@ -85,8 +85,6 @@ const CREDIT: Span = Span::from_ms(1);
 const REORDERING: Span = Span::from_us(300);
 /// The class of acknowledgements in the transport, above those of data.
 const ACK_CLASS: u8 = 2;
-/// The least MTU, that of IPv6.
-const LEAST_MTU: u16 = 1_280;
 /// The most bytes of a message's segment.
 const SEGMENT_BYTES: u64 = 60_000;
 

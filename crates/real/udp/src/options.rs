@@ -24,6 +24,8 @@ pub enum Waiting {
     Spin,
 }
 
+/// The least MTU, that of IPv6.
+pub(crate) const LEAST_MTU: u16 = 1_280;
 /// The longest message that any node may receive, in bytes.
 pub(crate) const MOST_MESSAGE: usize = u32::MAX as usize / 2;
 

@@ -1,4 +1,7 @@
-//! Settings as people write them: addresses, algorithms with their parameters, files of keys.
+//! Settings as people write them: those of a host ([`Settings`]), and how an address, an algorithm
+//! with its parameters and files of keys are read.
+
+mod hosts;
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -6,8 +9,11 @@ use std::path::Path;
 use incast_cc::AnyAlgorithm;
 use incast_cc::param::{Conflict, SetError};
 use incast_cc::registry::NAMES;
+use incast_cc::units::ParseError;
 
 use crate::security::{Identity, KeyError, PeerKey, Secret, Security};
+
+pub use self::hosts::{Setting, Settings, Value, time};
 
 /// The reason why a text is no setting.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +75,24 @@ pub enum SettingError {
         address: String,
         /// The reason.
         why: String,
+    },
+    /// A text is no rate.
+    #[error("{what} {text:?}: {source}")]
+    Rate {
+        /// The setting.
+        what: &'static str,
+        /// The text.
+        text: String,
+        /// The reason.
+        source: ParseError,
+    },
+    /// A number of seconds is no time.
+    #[error("{what} of {seconds} s is no time; give a number of zero or more")]
+    Time {
+        /// The setting.
+        what: &'static str,
+        /// The number.
+        seconds: f64,
     },
     /// No protection is chosen.
     #[error(
