@@ -8,6 +8,7 @@
 //! the former do not wait behind the latter. A lane is a connection of the transport: messages on it
 //! are sent in order, paced by an algorithm of its own.
 
+mod answer_delay;
 mod answers;
 mod arriving;
 mod calls;
@@ -16,10 +17,9 @@ mod event;
 mod greeting;
 mod group;
 mod half_open;
-mod handing;
 mod inbox;
+mod last_wait;
 mod lateness;
-mod linger;
 mod names;
 mod opening;
 mod outbox;
@@ -27,12 +27,12 @@ mod path;
 mod peers;
 mod progress;
 mod replies;
-mod rest;
 mod run;
 mod sampling;
 mod search;
 mod sending;
-mod shelf;
+mod sleep;
+mod spare_buffers;
 mod stamping;
 mod stuck;
 mod wake;
@@ -47,17 +47,17 @@ use incast_cc::{Bytes as Length, Rate, Span, Time};
 use incast_transport::recording::RecordedEndpoint;
 use incast_transport::{CLASSES, Config, InitialTimeout, Nic, Recovery, Serialization, Signal};
 
+use self::answer_delay::AnswerDelay;
 use self::arriving::MOST_RECEIVES;
 use self::calls::Calls;
 use self::departures::Departures;
-use self::handing::Handing;
 pub(crate) use self::inbox::BOOKS_BYTES;
 use self::inbox::PLACE_BYTES;
+use self::last_wait::LastWait;
 use self::lateness::Awaited;
-use self::linger::Linger;
 use self::peers::Peers;
 use self::sending::{BATCH_BYTES, MOST_SENDS};
-use self::shelf::Shelf;
+use self::spare_buffers::SpareBuffers;
 use crate::clock::Clock;
 use crate::message::{HEAD_BYTES, Head, Kind, Priority};
 use crate::options::{LEAST_MTU, MOST_MESSAGE, Memory, Options, Waiting};
@@ -112,17 +112,17 @@ pub struct Node {
     /// Room for the payload of a packet with the head of a message.
     scratch: Box<[u8]>,
     /// Memory of long messages that were delivered.
-    shelf: Shelf,
+    spare: SpareBuffers,
     /// The sends that the kernel has refused: the receiver, the length of the datagrams, and
     /// whether that may be too long.
     refused: Vec<(SocketAddr, usize, bool)>,
     departures: Departures,
     /// The times that the kernel takes to send answers.
-    handing: Handing,
+    answer_delay: AnswerDelay,
     /// The send time that is waited for.
     awaited: Awaited,
     lateness: Lateness,
-    linger: Linger,
+    last_wait: LastWait,
     /// The time of all sleeps.
     rested: Duration,
     /// Whether the kernel has ended the last sleep before its time.
@@ -199,13 +199,13 @@ impl Node {
             out: SendBatch::new(MOST_SENDS, BATCH_BYTES),
             answering: Vec::new(),
             scratch: vec![0; options.mtu.into()].into(),
-            shelf: Shelf::default(),
+            spare: SpareBuffers::default(),
             refused: Vec::new(),
             departures: Departures::default(),
-            handing: Handing::default(),
+            answer_delay: AnswerDelay::default(),
             awaited: Awaited::default(),
             lateness: Lateness::default(),
-            linger: Linger::default(),
+            last_wait: LastWait::default(),
             rested: Duration::ZERO,
             is_woken: false,
             unknowns: 0,
@@ -378,7 +378,7 @@ impl Node {
                 return Ok(());
             }
             if let Some(deadline) = deadline.filter(|_| !goes_on) {
-                self.rest(now, deadline, wake)?;
+                self.wait(now, deadline, wake)?;
             }
         }
     }
@@ -403,9 +403,9 @@ impl Node {
         self.endpoint = endpoint(&self.options);
         self.clock = Clock::new();
         self.departures = Departures::default();
-        self.handing = Handing::default();
+        self.answer_delay = AnswerDelay::default();
         self.awaited = Awaited::default();
-        self.linger = Linger::default();
+        self.last_wait = LastWait::default();
         self.calls.forget_deadlines();
         self.peers.pardon(Time::MAX);
         (self.look_at, self.progress_at) = (Time::ZERO, Time::ZERO);
@@ -425,7 +425,7 @@ impl Node {
         }
         if now >= self.look_at {
             self.look_at = now + LOOK;
-            self.shelf.shrink();
+            self.spare.shrink();
             self.look_at_peers(now);
             self.look_at_progress(now);
         }

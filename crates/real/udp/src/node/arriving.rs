@@ -45,7 +45,7 @@ impl Node {
         // The stamps of data come before the ACKs that answer it.
         self.read_stamps()?;
         let now = self.clock.now();
-        self.linger.came();
+        self.last_wait.came();
         self.awaited.look(now, self.endpoint.next_send_time());
         for received in arrivals.iter_mut() {
             let (from, marked) = (received.from, received.ecn == Ecn::Ce);
@@ -69,11 +69,11 @@ impl Node {
 
     /// Reads the stamps of what has left, whether any are to come or not.
     fn read_all_stamps(&mut self) -> io::Result<()> {
-        let Self { socket, endpoint, departures, clock, lateness, handing, .. } = self;
+        let Self { socket, endpoint, departures, clock, lateness, answer_delay, .. } = self;
         socket.sent_stamps(|sent| {
             let begun = departures.left(sent.key);
             if let Some(read) = begun.read {
-                handing.left(read, sent.stamp);
+                answer_delay.left(read, sent.stamp);
             }
             let Some(at) = clock.stamped(sent.stamp) else { return };
             if let Some(due) = begun.due {
@@ -250,7 +250,7 @@ impl Node {
             return None;
         };
         if let (SHORT, Waiting::Sleep { spin }) = (data.lane.index(), self.options.waiting) {
-            self.linger.came_short(arrival.time.unwrap_or(now), spin);
+            self.last_wait.came_short(arrival.time.unwrap_or(now), spin);
         }
         let connection = lane.receives;
         let next = self.endpoint.awaits(connection)?;
@@ -263,7 +263,7 @@ impl Node {
             self.break_off(id);
             return None;
         }
-        let (waiting, incoming, shelf) = (&mut peer.waiting, &mut self.incoming, &mut self.shelf);
+        let (waiting, incoming, spare) = (&mut peer.waiting, &mut self.incoming, &mut self.spare);
         let are_all_taken = peer.untaken == 0;
         let (is_refused, is_blamed) = (&mut lane.is_refused, peer.is_blamed);
         let admit = |bytes: usize, oldest: bool| {
@@ -287,7 +287,7 @@ impl Node {
             admits
         };
         let piece = Piece { message, length, offset, given_up, payload };
-        match lane.inbox.take(piece, admit, |length| shelf.memory(length)) {
+        match lane.inbox.take(piece, admit, |length| spare.memory(length)) {
             Ok(freed) => {
                 peer.waiting -= freed;
                 self.incoming -= freed;
@@ -354,7 +354,7 @@ impl Node {
             self.incoming = self.incoming.saturating_sub(all);
             return self.break_off(id);
         };
-        self.shelf.keep(message);
+        self.spare.keep(message);
         let body = message.slice(HEAD_BYTES..);
         // The head is no memory of the application's.
         let mut freed = HEAD_BYTES;

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Instant;
 
-use super::rest::Due;
+use super::sleep::Due;
 use super::{Event, Node};
 use crate::options::Waiting;
 use crate::socket::Poll;

@@ -67,7 +67,7 @@ impl Node {
         while !self.out.is_empty() {
             match self.socket.send(&mut self.out) {
                 Ok(_) => {
-                    self.linger.sent();
+                    self.last_wait.sent();
                     return Ok(self.out.is_empty());
                 }
                 // The send is taken out of the batch; its data counts as lost.
@@ -194,7 +194,7 @@ impl Node {
     /// Ends a run: its datagrams are a send of the batch. The answers to its peer go along, last,
     /// since their turnaround ends now.
     fn end(&mut self, run: Option<Run>) {
-        let Self { peers, out, departures, options, marks, handing, has_stamps, .. } = self;
+        let Self { peers, out, departures, options, marks, answer_delay, has_stamps, .. } = self;
         let Some(mut run) = run else { return };
         let Some(peer) = peers.at_mut(run.slot()) else { return };
         let Peer { answers, link: Some(link), .. } = peer else { return };
@@ -204,10 +204,10 @@ impl Node {
             let mut timed = answers.iter().filter(|answer| answer.is_timed()).peekable();
             let any = timed.peek().is_some();
             let of_short = timed.any(|answer| answer.lane.index() == SHORT);
-            if *has_stamps && (of_short || any && handing.asks()) {
+            if *has_stamps && (of_short || any && answer_delay.asks()) {
                 run.was_read(read);
             }
-            let now = handing.departure(read);
+            let now = answer_delay.departure(read);
             let mut rest = &answers[..];
             while let Some(first) = rest.first() {
                 let same = |other: &&Answer| {

@@ -15,21 +15,21 @@ const OF: u32 = 8;
 
 /// The last times from the clock to the stamp, in nanoseconds.
 #[derive(Debug)]
-pub(super) struct Handing {
+pub(super) struct AnswerDelay {
     last: [u64; KEPT],
     next: usize,
     /// The number of sends of answers to long messages.
     sends: u32,
 }
 
-impl Default for Handing {
+impl Default for AnswerDelay {
     fn default() -> Self {
         // Before there are as many as are kept, nothing is known.
         Self { last: [0; KEPT], next: 0, sends: 0 }
     }
 }
 
-impl Handing {
+impl AnswerDelay {
     /// Whether a send of answers to long messages is to be stamped.
     pub(super) const fn asks(&mut self) -> bool {
         self.sends = self.sends.wrapping_add(1);
@@ -61,18 +61,21 @@ mod tests {
 
     #[test]
     fn the_least_of_the_last_times_counts_once_there_are_enough() {
-        let mut handing = Handing::default();
+        let mut answer_delay = AnswerDelay::default();
         let (mut at, read) = (0, Stamp { ns: 1_000 });
         for ns in [5_000, 3_000].into_iter().chain([4_000; KEPT]) {
-            assert_eq!(handing.departure(read).ns - read.ns, if at < KEPT { 0 } else { 3_000 });
-            handing.left(read, Stamp { ns: read.ns + ns });
+            assert_eq!(
+                answer_delay.departure(read).ns - read.ns,
+                if at < KEPT { 0 } else { 3_000 }
+            );
+            answer_delay.left(read, Stamp { ns: read.ns + ns });
             at += 1;
         }
-        assert_eq!(handing.departure(read).ns, 5_000, "3,000 is forgotten");
+        assert_eq!(answer_delay.departure(read).ns, 5_000, "3,000 is forgotten");
         // A clock that is set back.
-        handing.left(read, Stamp { ns: 7 });
-        assert_eq!(handing.departure(read), read);
-        assert_eq!((0..80).filter(|_| handing.asks()).count(), 10);
+        answer_delay.left(read, Stamp { ns: 7 });
+        assert_eq!(answer_delay.departure(read), read);
+        assert_eq!((0..80).filter(|_| answer_delay.asks()).count(), 10);
     }
 
     /// The median RTT that a client takes of short calls, in nanoseconds. The server forgets the
@@ -95,7 +98,7 @@ mod tests {
             }
             server.turn(None, None).unwrap();
             if !known {
-                server.handing = Handing::default();
+                server.answer_delay = AnswerDelay::default();
             }
             while let Some(event) = client.poll_event() {
                 if let Event::Replied { .. } = event {

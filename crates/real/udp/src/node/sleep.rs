@@ -45,7 +45,7 @@ impl Node {
     }
 
     /// Waits for datagrams, the next send time, a call from elsewhere, or `deadline`.
-    pub(super) fn rest(
+    pub(super) fn wait(
         &mut self,
         now: Time,
         deadline: Instant,
@@ -53,7 +53,7 @@ impl Node {
     ) -> io::Result<()> {
         let spins = match self.options.waiting {
             Waiting::Spin => true,
-            Waiting::Sleep { spin } => self.linger.goes_on(now, spin),
+            Waiting::Sleep { spin } => self.last_wait.goes_on(now, spin),
         };
         // What comes while the node looks comes alone; while it sleeps, much may come.
         if let Some(arrivals) = &mut self.arrivals {

@@ -1,4 +1,4 @@
-//! The time for which a node goes on looking at its socket before it sleeps.
+//! The last wait of a node, by which it goes on looking at its socket before it sleeps.
 //!
 //! A sleep costs the time in which the machine wakes a thread up, tens of microseconds, at either
 //! end of a call. So a node to which a short message came after a short wait expects that the next
@@ -14,7 +14,7 @@ use super::opening::span;
 
 /// The wait of a node, from its last send or arrival until something comes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Linger {
+pub(super) struct LastWait {
     /// The begin of the wait; [`None`] while there is something to do.
     since: Option<Time>,
     /// The begin of the last wait, until something has come of what ended it.
@@ -23,7 +23,7 @@ pub(super) struct Linger {
     was_short: bool,
 }
 
-impl Linger {
+impl LastWait {
     /// Takes note that something was sent: a wait begins anew.
     pub(super) const fn sent(&mut self) {
         self.since = None;
@@ -60,25 +60,25 @@ mod tests {
     fn a_node_lingers_after_a_short_wait_and_sleeps_at_once_after_a_long_one() {
         let most = Duration::from_micros(60);
         let at = |us| Time::ZERO + Span::from_us(us);
-        let mut linger = Linger::default();
-        let comes = |linger: &mut Linger, time| {
-            linger.came();
-            linger.came_short(time, most);
+        let mut last_wait = LastWait::default();
+        let comes = |last_wait: &mut LastWait, time| {
+            last_wait.came();
+            last_wait.came_short(time, most);
         };
-        assert!(!linger.goes_on(at(0), most), "nothing is known");
-        comes(&mut linger, at(50));
-        assert!(linger.goes_on(at(51), most));
-        assert!(linger.goes_on(at(110), most));
-        assert!(!linger.goes_on(at(111), most), "for 60 us");
-        comes(&mut linger, at(300));
-        assert!(!linger.goes_on(at(301), most), "that was long");
+        assert!(!last_wait.goes_on(at(0), most), "nothing is known");
+        comes(&mut last_wait, at(50));
+        assert!(last_wait.goes_on(at(51), most));
+        assert!(last_wait.goes_on(at(110), most));
+        assert!(!last_wait.goes_on(at(111), most), "for 60 us");
+        comes(&mut last_wait, at(300));
+        assert!(!last_wait.goes_on(at(301), most), "that was long");
         // An answer soon after a send is a short wait, however long nothing came before.
-        linger.sent();
-        assert!(!linger.goes_on(at(5_000), most));
-        comes(&mut linger, at(5_020));
-        assert!(linger.goes_on(at(5_030), most));
-        assert!(!linger.goes_on(at(5_040), Duration::ZERO), "a node that never spins");
-        linger.came();
-        assert!(!linger.goes_on(at(5_050), most), "no short message came");
+        last_wait.sent();
+        assert!(!last_wait.goes_on(at(5_000), most));
+        comes(&mut last_wait, at(5_020));
+        assert!(last_wait.goes_on(at(5_030), most));
+        assert!(!last_wait.goes_on(at(5_040), Duration::ZERO), "a node that never spins");
+        last_wait.came();
+        assert!(!last_wait.goes_on(at(5_050), most), "no short message came");
     }
 }

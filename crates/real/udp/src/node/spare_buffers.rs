@@ -16,11 +16,11 @@ const KEPT: usize = 8;
 /// The memory of long messages that were delivered. It is free once the application has dropped
 /// them.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
+pub(super) struct SpareBuffers {
     kept: VecDeque<Bytes>,
 }
 
-impl Shelf {
+impl SpareBuffers {
     /// Empty memory with room for a message of a length.
     pub(super) fn memory(&mut self, length: usize) -> BytesMut {
         let fits = |kept: &Bytes| kept.len() >= length && kept.is_unique();
@@ -57,34 +57,34 @@ mod tests {
 
     #[test]
     fn memory_is_used_again_when_nobody_holds_its_message() {
-        let mut shelf = Shelf::default();
-        let first = message(shelf.memory(LEAST), LEAST, 1);
+        let mut spare = SpareBuffers::default();
+        let first = message(spare.memory(LEAST), LEAST, 1);
         let place = first.as_ptr();
-        shelf.keep(&first);
+        spare.keep(&first);
         let body = first.slice(16..);
         drop(first);
-        assert_ne!(shelf.memory(LEAST).as_ptr(), place, "the body is in use");
+        assert_ne!(spare.memory(LEAST).as_ptr(), place, "the body is in use");
         assert_eq!(body[0], 1);
         drop(body);
-        assert_ne!(shelf.memory(LEAST + 1).as_ptr(), place, "too short");
-        let again = shelf.memory(LEAST);
+        assert_ne!(spare.memory(LEAST + 1).as_ptr(), place, "too short");
+        let again = spare.memory(LEAST);
         assert_eq!((again.as_ptr(), again.len()), (place, 0));
         assert!(again.capacity() >= LEAST);
     }
 
     #[test]
     fn few_messages_are_kept_and_neither_short_nor_very_long_ones() {
-        let mut shelf = Shelf::default();
+        let mut spare = SpareBuffers::default();
         for length in [LEAST - 1, MOST + 1] {
-            shelf.keep(&message(BytesMut::new(), length, 0));
+            spare.keep(&message(BytesMut::new(), length, 0));
         }
-        assert!(shelf.kept.is_empty());
+        assert!(spare.kept.is_empty());
         for byte in 0..20 {
-            shelf.keep(&message(BytesMut::new(), LEAST, byte));
+            spare.keep(&message(BytesMut::new(), LEAST, byte));
         }
-        let kept: Vec<u8> = shelf.kept.iter().map(|kept| kept[0]).collect();
+        let kept: Vec<u8> = spare.kept.iter().map(|kept| kept[0]).collect();
         assert_eq!(kept, [19, 18, 17, 16, 15, 14, 13, 12]);
-        shelf.shrink();
-        assert_eq!(shelf.kept.len(), KEPT - 1);
+        spare.shrink();
+        assert_eq!(spare.kept.len(), KEPT - 1);
     }
 }
