@@ -1,10 +1,16 @@
 //! The clocks of a node: one for its transport, and the system's for timestamps.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use incast_cc::{Span, Time};
 
 use crate::socket::Stamp;
+
+/// A duration on a node's clock.
+pub(crate) fn span(time: Duration) -> Span {
+    // Times count picoseconds in 64 bits.
+    Span::from_ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).min(u64::MAX / 4_000))
+}
 
 /// The clocks of a node. Both count from the same instant, the start of the node.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +28,7 @@ impl Clock {
 
     /// A clock that started so long ago.
     #[cfg(test)]
-    pub(crate) fn started_before(time: std::time::Duration) -> Self {
+    pub(crate) fn started_before(time: Duration) -> Self {
         let ns = u64::try_from(time.as_nanos()).unwrap();
         Self { start: Instant::now().checked_sub(time).unwrap(), start_ns: Stamp::now().ns - ns }
     }
@@ -40,7 +46,7 @@ impl Clock {
 
     /// The instant of a time.
     pub(crate) fn instant(&self, time: Time) -> Instant {
-        self.start + std::time::Duration::from_nanos(time.since(Time::ZERO).as_ns())
+        self.start + Duration::from_nanos(time.since(Time::ZERO).as_ns())
     }
 
     /// The time of a stamp; [`None`] for stamps from before the start (the system's clock was set

@@ -5,8 +5,20 @@
 //! [`turn`](Node::turn) and reads [events](Event).
 //!
 //! Each pair of nodes has two lanes each way, one for short messages and one for long ones, so that
-//! the former do not wait behind the latter. A lane is a connection of the transport: messages on it
-//! are sent in order, paced by an algorithm of its own.
+//! the former do not wait behind the latter. A lane is a connection of the transport: messages on
+//! it are sent in order, paced by an algorithm of its own.
+//!
+//! The parts of a node know nothing of each other but what they are handed:
+//!
+//! * `port`: the socket, with the batches of what comes and of what leaves;
+//! * `handshakes`: this end of connections that are being opened;
+//! * `peers`: connections, each with its lanes, and the answers that wait for them;
+//! * `calls`: calls and notes that are under way, with their deadlines;
+//! * `memory` and `spare_buffers`: the bounds of what messages take, and what is used again;
+//! * `timing`: send times that are awaited, stamps of departures, RTT samples;
+//! * `timers` and `sleep`: when the node looks at its peers, and when it rests.
+//!
+//! What needs several parts is the node's: `opening`, `arriving`, `sending`, `path`, `stuck`.
 
 mod answer_delay;
 mod answers;
@@ -14,17 +26,19 @@ mod arriving;
 mod calls;
 mod departures;
 mod event;
-mod greeting;
 mod group;
 mod half_open;
+mod handshakes;
 mod inbox;
 mod last_wait;
 mod lateness;
+mod memory;
 mod names;
 mod opening;
 mod outbox;
 mod path;
 mod peers;
+mod port;
 mod progress;
 mod replies;
 mod run;
@@ -35,6 +49,8 @@ mod sleep;
 mod spare_buffers;
 mod stamping;
 mod stuck;
+mod timers;
+mod timing;
 mod wake;
 
 use std::collections::VecDeque;
@@ -47,28 +63,28 @@ use incast_cc::{Bytes as Length, Rate, Span, Time};
 use incast_transport::recording::RecordedEndpoint;
 use incast_transport::{CLASSES, Config, InitialTimeout, Nic, Recovery, Serialization, Signal};
 
-use self::answer_delay::AnswerDelay;
-use self::arriving::MOST_RECEIVES;
 use self::calls::Calls;
-use self::departures::Departures;
+use self::handshakes::Handshakes;
 pub(crate) use self::inbox::BOOKS_BYTES;
-use self::inbox::PLACE_BYTES;
 use self::last_wait::LastWait;
-use self::lateness::Awaited;
+use self::memory::MessageMemory;
 use self::peers::Peers;
-use self::sending::{BATCH_BYTES, MOST_SENDS};
+use self::port::Port;
+use self::sleep::Sleep;
 use self::spare_buffers::SpareBuffers;
+use self::timers::Timers;
+use self::timing::Timing;
 use crate::clock::Clock;
 use crate::message::{HEAD_BYTES, Head, Kind, Priority};
-use crate::options::{LEAST_MTU, MOST_MESSAGE, Memory, Options, Waiting};
-use crate::security::{End, Listener, PeerKey, SecurityError};
-use crate::socket::{Features, MAX_RECEIVE_BYTES, ReceiveBatch, SendBatch, Socket};
+use crate::options::{LEAST_MTU, Options, Waiting};
+use crate::security::{End, PeerKey, SecurityError};
+use crate::socket::Features;
 use crate::wire::{Close, DATA_BYTES, HEADER_BYTES};
 
-pub use self::calls::Refused;
 pub use self::event::{Counters, Event, Gone, NodeError, Sampled};
 pub use self::group::Group;
 pub use self::lateness::Lateness;
+pub use self::memory::Refused;
 pub use self::names::{CallId, Incoming, PeerId, Reach};
 pub use self::peers::Statistics;
 pub use self::stamping::Lack;
@@ -91,54 +107,22 @@ const SEGMENT_BYTES: u64 = 60_000;
 /// A node: a socket with all its peers, driven by one thread.
 pub struct Node {
     options: Options,
-    socket: Socket,
     clock: Clock,
     endpoint: RecordedEndpoint,
+    /// The socket, with the batches of what comes and of what leaves.
+    port: Port,
+    handshakes: Handshakes,
     peers: Peers,
-    /// This end in handshakes.
-    end: End,
-    /// The end of handshakes that others begin.
-    listener: Option<Listener>,
     calls: Calls,
     events: VecDeque<Event>,
-    /// The bytes of messages from peers that are not whole, or not taken.
-    incoming: usize,
-    /// The bytes of messages to peers that are not acknowledged.
-    outgoing: u64,
-    arrivals: Option<Box<ReceiveBatch>>,
-    out: SendBatch,
-    /// The slots of peers to which answers wait. Some may have left.
-    answering: Vec<u32>,
-    /// Room for the payload of a packet with the head of a message.
-    scratch: Box<[u8]>,
+    memory: MessageMemory,
     /// Memory of long messages that were delivered.
     spare: SpareBuffers,
-    /// The sends that the kernel has refused: the receiver, the length of the datagrams, and
-    /// whether that may be too long.
-    refused: Vec<(SocketAddr, usize, bool)>,
-    departures: Departures,
-    /// The times that the kernel takes to send answers.
-    answer_delay: AnswerDelay,
-    /// The send time that is waited for.
-    awaited: Awaited,
-    lateness: Lateness,
-    last_wait: LastWait,
-    /// The time of all sleeps.
-    rested: Duration,
-    /// Whether the kernel has ended the last sleep before its time.
-    is_woken: bool,
-    /// The datagrams since the last look at silent peers by which peers do not know a connection.
-    unknowns: u32,
-    /// The time of the next look at silent peers.
-    look_at: Time,
-    /// The time of the next look at the progress of peers.
-    progress_at: Time,
-    /// Whether datagrams of data ask switches for marks.
-    marks: bool,
-    /// Whether the kernel stamps what leaves and what comes.
-    has_stamps: bool,
-    /// The samples since they were taken, where they are kept.
-    samples: Option<Vec<Sampled>>,
+    /// Room for the payload of a packet with the head of a message.
+    scratch: Box<[u8]>,
+    timing: Timing,
+    timers: Timers,
+    sleep: Sleep,
     /// The datagrams that were not taken, and why.
     counters: Counters,
 }
@@ -158,7 +142,7 @@ impl Node {
         if let Some(&(what, _)) = rates.iter().find(|(_, rate)| rate.is_some_and(Rate::is_zero)) {
             return Err(NodeError::NoRate { what });
         }
-        check(options.memory)?;
+        let memory = MessageMemory::new(options.memory)?;
         let needs = options.algorithm.needs();
         if let Some(need) = needs.iter().find(|need| need.is_of_switches()) {
             let name = options.algorithm.info().name;
@@ -169,51 +153,22 @@ impl Node {
                 _ => NodeError::Telemetry { name },
             });
         }
-        // Most sends are short messages and answers. Where a send cannot choose its priority, the
-        // socket has that of long ones.
-        let class = if features.priorities { options.urgent_class } else { options.data_class };
-        let socket = Socket::open(
-            &crate::socket::Options {
-                address: options.address,
-                shared: options.shared,
-                class,
-                buffer: options.buffer,
-            },
-            features,
-        )?;
-        let endpoint = endpoint(&options);
+        let port = Port::open(&options, features, needs.contains(&Need::Ecn))?;
         let end = End::new(options.security.clone(), &opening::parameters(&options));
-        let listener = options.listens.then(|| Listener::new(end.clone())).transpose()?;
         Ok(Self {
-            socket,
-            endpoint,
+            endpoint: endpoint(&options),
             clock: Clock::new(),
+            port,
+            handshakes: Handshakes::new(end, options.listens)?,
             peers: Peers::new(options.peers),
-            end,
-            listener,
             calls: Calls::default(),
             events: VecDeque::new(),
-            incoming: 0,
-            outgoing: 0,
-            arrivals: Some(Box::new(ReceiveBatch::new(MOST_RECEIVES, MAX_RECEIVE_BYTES))),
-            out: SendBatch::new(MOST_SENDS, BATCH_BYTES),
-            answering: Vec::new(),
-            scratch: vec![0; options.mtu.into()].into(),
+            memory,
             spare: SpareBuffers::default(),
-            refused: Vec::new(),
-            departures: Departures::default(),
-            answer_delay: AnswerDelay::default(),
-            awaited: Awaited::default(),
-            lateness: Lateness::default(),
-            last_wait: LastWait::default(),
-            rested: Duration::ZERO,
-            is_woken: false,
-            unknowns: 0,
-            look_at: Time::ZERO,
-            progress_at: Time::ZERO,
-            marks: needs.contains(&Need::Ecn),
-            has_stamps: features.send_stamps && features.receive_stamps,
-            samples: None,
+            scratch: vec![0; options.mtu.into()].into(),
+            timing: Timing::new(features.send_stamps && features.receive_stamps),
+            timers: Timers::default(),
+            sleep: Sleep::default(),
             counters: Counters::default(),
             options,
         })
@@ -225,12 +180,12 @@ impl Node {
     ///
     /// If the kernel does not say.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.socket.address()
+        self.port.socket.address()
     }
 
     /// The features of the kernel that the node uses.
     pub fn features(&self) -> Features {
-        self.socket.features()
+        self.port.socket.features()
     }
 
     /// Changes the waiting for datagrams and send times.
@@ -240,18 +195,18 @@ impl Node {
 
     /// The counts since the node was opened.
     pub const fn counters(&self) -> Counters {
-        self.counters
+        Counters { unsent: self.port.unsent, ..self.counters }
     }
 
     /// The lateness of sends since the node was opened, or since it was last
     /// [taken](Self::take_lateness).
     pub const fn lateness(&self) -> &Lateness {
-        &self.lateness
+        &self.timing.lateness
     }
 
     /// Takes the lateness of sends, which is counted anew from now on.
     pub fn take_lateness(&mut self) -> Lateness {
-        std::mem::take(&mut self.lateness)
+        std::mem::take(&mut self.timing.lateness)
     }
 
     /// Begins a connection to a host, which has the public key `key` if connections are protected
@@ -295,12 +250,12 @@ impl Node {
 
     /// Keeps RTT samples until they are [taken](Self::take_samples).
     pub fn keep_samples(&mut self) {
-        self.samples.get_or_insert_default();
+        self.timing.keep_samples();
     }
 
     /// Takes the RTT samples since the last call.
     pub fn take_samples(&mut self) -> Vec<Sampled> {
-        self.samples.as_mut().map(std::mem::take).unwrap_or_default()
+        self.timing.take_samples()
     }
 
     /// Begins a recording of the transport, of at most `bytes`: what its endpoint is told and what
@@ -340,7 +295,7 @@ impl Node {
     /// [kept event](Self::poll_kept_event) has brought.
     pub fn free(&mut self, peer: PeerId, bytes: usize) {
         let bytes = bytes + BOOKS_BYTES;
-        self.incoming = self.incoming.saturating_sub(bytes);
+        self.memory.free_arriving(bytes);
         if let Some(peer) = self.peers.get_mut(peer) {
             peer.waiting = peer.waiting.saturating_sub(bytes);
             peer.untaken = peer.untaken.saturating_sub(bytes);
@@ -392,23 +347,18 @@ impl Node {
         Ok(more || got)
     }
 
-    /// Ends all connections, and begins as a node that was just opened. Its owner may connect again.
+    /// Ends all connections, and begins as a node that was just opened. Its owner may connect
+    /// again.
     fn begin_anew(&mut self) {
         self.close_all();
-        let listener = self.options.listens.then(|| Listener::new(self.end.clone()));
-        // Without random numbers the old one goes on, whose cookies are of a time that is over.
-        if let Some(Ok(listener)) = listener {
-            self.listener = Some(listener);
-        }
+        self.handshakes.begin_anew();
         self.endpoint = endpoint(&self.options);
         self.clock = Clock::new();
-        self.departures = Departures::default();
-        self.answer_delay = AnswerDelay::default();
-        self.awaited = Awaited::default();
-        self.last_wait = LastWait::default();
+        self.timing.begin_anew();
+        self.sleep.last_wait = LastWait::default();
         self.calls.forget_deadlines();
         self.peers.pardon(Time::MAX);
-        (self.look_at, self.progress_at) = (Time::ZERO, Time::ZERO);
+        self.timers = Timers::default();
     }
 
     /// Looks at what is due: silent peers, calls whose time is over.
@@ -420,35 +370,21 @@ impl Node {
             let reach = self.give_up(now, call).unwrap_or(Reach::Peer);
             self.events.push_back(Event::TimedOut { call, reach });
         }
-        if !self.refused.is_empty() {
-            self.take_refused(now);
+        if !self.port.refused.is_empty() {
+            self.take_refused_sends(now);
         }
-        if now >= self.look_at {
-            self.look_at = now + LOOK;
+        if self.timers.take_look(now, LOOK) {
             self.spare.shrink();
             self.look_at_peers(now);
-            self.look_at_progress(now);
+            self.drop_all_stuck(now);
         }
-        self.look_at = self.look_at.min(self.calls.next_deadline());
+        self.timers.look_by(self.calls.next_deadline());
     }
 }
 
 /// The time after which a node ends its connections and counts its time anew. Times count
 /// picoseconds in 64 bits: they end after 213 days.
 const LIFE: Time = Time::from_ps(200 * 86_400 * 1_000_000_000_000);
-
-/// Whether messages can be as long as they may.
-const fn check(memory: Memory) -> Result<(), NodeError> {
-    let Memory { message, incoming_in_all: most, .. } = memory;
-    if message > MOST_MESSAGE {
-        return Err(NodeError::LongMessage { bytes: message });
-    }
-    // With all that counts for a message.
-    if most < 2 * (message + HEAD_BYTES + BOOKS_BYTES + PLACE_BYTES) {
-        return Err(NodeError::Memory { most, message });
-    }
-    Ok(())
-}
 
 /// The endpoint of a node.
 fn endpoint(options: &Options) -> RecordedEndpoint {

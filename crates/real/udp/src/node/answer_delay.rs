@@ -8,9 +8,9 @@ use crate::socket::Stamp;
 
 /// The number of times whose least counts.
 const KEPT: usize = 8;
-/// The number of sends of answers to long messages of which one gets a stamp: the kernel tells it by
-/// a message of its own. Of short messages few have their RTT measured, and their answers get one
-/// each.
+/// The number of sends of answers to long messages of which one gets a stamp: the kernel tells it
+/// by a message of its own. Of short messages few have their RTT measured, and their answers get
+/// one each.
 const OF: u32 = 8;
 
 /// The last times from the clock to the stamp, in nanoseconds.
@@ -61,21 +61,18 @@ mod tests {
 
     #[test]
     fn the_least_of_the_last_times_counts_once_there_are_enough() {
-        let mut answer_delay = AnswerDelay::default();
+        let mut delay = AnswerDelay::default();
         let (mut at, read) = (0, Stamp { ns: 1_000 });
         for ns in [5_000, 3_000].into_iter().chain([4_000; KEPT]) {
-            assert_eq!(
-                answer_delay.departure(read).ns - read.ns,
-                if at < KEPT { 0 } else { 3_000 }
-            );
-            answer_delay.left(read, Stamp { ns: read.ns + ns });
+            assert_eq!(delay.departure(read).ns - read.ns, if at < KEPT { 0 } else { 3_000 });
+            delay.left(read, Stamp { ns: read.ns + ns });
             at += 1;
         }
-        assert_eq!(answer_delay.departure(read).ns, 5_000, "3,000 is forgotten");
+        assert_eq!(delay.departure(read).ns, 5_000, "3,000 is forgotten");
         // A clock that is set back.
-        answer_delay.left(read, Stamp { ns: 7 });
-        assert_eq!(answer_delay.departure(read), read);
-        assert_eq!((0..80).filter(|_| answer_delay.asks()).count(), 10);
+        delay.left(read, Stamp { ns: 7 });
+        assert_eq!(delay.departure(read), read);
+        assert_eq!((0..80).filter(|_| delay.asks()).count(), 10);
     }
 
     /// The median RTT that a client takes of short calls, in nanoseconds. The server forgets the
@@ -98,7 +95,7 @@ mod tests {
             }
             server.turn(None, None).unwrap();
             if !known {
-                server.answer_delay = AnswerDelay::default();
+                server.timing.answer_delay = AnswerDelay::default();
             }
             while let Some(event) = client.poll_event() {
                 if let Event::Replied { .. } = event {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use incast_cc::{Span, Time};
 use incast_transport::{Body, Clock as RttClock, Event as Told, Packet, Report};
@@ -11,7 +12,7 @@ use super::inbox::{Arrived, BOOKS_BYTES, PLACE_BYTES, Piece, Untaken};
 use super::names::PeerId;
 use super::outbox::SENDING_BYTES;
 use super::peers::{LANES, Owner, Peer, SHORT};
-use super::progress::LITTLE;
+use super::port::MOST_RECEIVES;
 use super::{Event, Gone, Incoming, Node, Sampled};
 use crate::message::{HEAD_BYTES, Head, Kind as Message};
 use crate::node::CallId;
@@ -22,31 +23,29 @@ use crate::wire::{Close, Data, Frame, Frames, Header, Kind, LaneNumber, ProbeAns
 /// The most packets that one may be ahead of the oldest that is missing. Each that is missing
 /// before it is asked for, so this bounds the work that a packet makes.
 const MOST_AHEAD: u64 = 1 << 17;
-/// The most receives of one system call.
-pub(super) const MOST_RECEIVES: usize = 16;
 
 impl Node {
     /// Receives what has come. Returns whether anything has.
     pub(super) fn receive(&mut self) -> io::Result<bool> {
-        let Some(mut arrivals) = self.arrivals.take() else { return Ok(false) };
+        let Some(mut arrivals) = self.port.arrivals.take() else { return Ok(false) };
         let got = self.receive_into(&mut arrivals);
-        self.arrivals = Some(arrivals);
+        self.port.arrivals = Some(arrivals);
         got
     }
 
     fn receive_into(&mut self, arrivals: &mut crate::socket::ReceiveBatch) -> io::Result<bool> {
-        let got = self.socket.receive(arrivals)?;
-        let is_woken = std::mem::take(&mut self.is_woken);
+        let got = self.port.socket.receive(arrivals)?;
+        let was_woken = self.sleep.take_woken();
         if got == 0 {
             // A stamp that nobody awaits any more would end every sleep at once.
-            return if is_woken { self.read_all_stamps().map(|()| false) } else { Ok(false) };
+            return if was_woken { self.read_all_stamps().map(|()| false) } else { Ok(false) };
         }
         arrivals.limit(MOST_RECEIVES);
         // The stamps of data come before the ACKs that answer it.
         self.read_stamps()?;
         let now = self.clock.now();
-        self.last_wait.came();
-        self.awaited.look(now, self.endpoint.next_send_time());
+        self.sleep.last_wait.came();
+        self.timing.look(now, &self.endpoint);
         for received in arrivals.iter_mut() {
             let (from, marked) = (received.from, received.ecn == Ecn::Ce);
             let stamp = received.stamp;
@@ -61,29 +60,14 @@ impl Node {
 
     /// Reads the stamps of what has left, if any are to come.
     pub(super) fn read_stamps(&mut self) -> io::Result<()> {
-        if self.departures.are_known() || !self.socket.features().send_stamps {
-            return Ok(());
-        }
-        self.read_all_stamps()
+        let Self { port, endpoint, timing, clock, .. } = self;
+        timing.read_stamps(&mut port.socket, *clock, endpoint)
     }
 
     /// Reads the stamps of what has left, whether any are to come or not.
     fn read_all_stamps(&mut self) -> io::Result<()> {
-        let Self { socket, endpoint, departures, clock, lateness, answer_delay, .. } = self;
-        socket.sent_stamps(|sent| {
-            let begun = departures.left(sent.key);
-            if let Some(read) = begun.read {
-                answer_delay.left(read, sent.stamp);
-            }
-            let Some(at) = clock.stamped(sent.stamp) else { return };
-            if let Some(due) = begun.due {
-                lateness.add(at.max(due).since(due));
-            }
-            for burst in begun.bursts() {
-                endpoint.on_sent_at(burst.connection, burst.sequence, burst.attempt, at);
-            }
-        })?;
-        Ok(())
+        let Self { port, endpoint, timing, clock, .. } = self;
+        timing.read_all_stamps(&mut port.socket, *clock, endpoint)
     }
 
     fn take_datagram(
@@ -115,7 +99,7 @@ impl Node {
             self.events.push_back(Event::Opened { peer: id, address });
         }
         let arrival = Arrival {
-            stamp_ns: stamp.or((!self.has_stamps).then(Stamp::now)).map(|stamp| stamp.ns),
+            stamp_ns: stamp.or((!self.timing.has_stamps).then(Stamp::now)).map(|stamp| stamp.ns),
             time: stamp.and_then(|stamp| self.clock.stamped(stamp)),
         };
         let is_there = match Frames::of(content).only_data() {
@@ -148,7 +132,11 @@ impl Node {
             };
             match &frame {
                 Frame::Probe(probe) => asked = Some(probe.id),
-                Frame::ProbeAnswer(answer) => self.take_probe_answer(now, id, from, answer.id),
+                Frame::ProbeAnswer(answer) => {
+                    if let Some(peer) = self.peers.get_mut(id) {
+                        peer.take_probe_answer(now, from, answer.id);
+                    }
+                }
                 frame => self.take_frame(now, id, frame, arrival, marked)?,
             }
         }
@@ -243,14 +231,13 @@ impl Node {
         arrival: Arrival,
         marked: bool,
     ) -> Option<()> {
-        let memory = self.options.memory;
         let peer = self.peers.get_mut(id)?;
         let Some(lane) = peer.lanes.get_mut(data.lane.index()) else {
             self.break_off(id);
             return None;
         };
         if let (SHORT, Waiting::Sleep { spin }) = (data.lane.index(), self.options.waiting) {
-            self.last_wait.came_short(arrival.time.unwrap_or(now), spin);
+            self.sleep.last_wait.came_short(arrival.time.unwrap_or(now), spin);
         }
         let connection = lane.receives;
         let next = self.endpoint.awaits(connection)?;
@@ -259,30 +246,15 @@ impl Node {
             self.counters.no_memory += 1;
             return Some(());
         }
-        if length as usize > memory.message + HEAD_BYTES {
+        if length as usize > self.memory.longest() + HEAD_BYTES {
             self.break_off(id);
             return None;
         }
-        let (waiting, incoming, spare) = (&mut peer.waiting, &mut self.incoming, &mut self.spare);
+        let (memory, spare, waiting) = (&mut self.memory, &mut self.spare, &mut peer.waiting);
         let are_all_taken = peer.untaken == 0;
         let (is_refused, is_blamed) = (&mut lane.is_refused, peer.is_blamed);
         let admit = |bytes: usize, oldest: bool| {
-            // The oldest message of a peer can be delivered without any other, so it may use all
-            // memory; those behind it half of it. They never stand in its way: where the
-            // application has taken all that was delivered, the oldest is taken in.
-            let of = |most: usize, all: bool| if all { most } else { most / 2 };
-            let of_peer =
-                *waiting + bytes <= of(memory.incoming, oldest) || oldest && are_all_taken;
-            // Short messages of peers that hold little are taken in whatever others hold.
-            let is_little = oldest && *waiting + bytes <= LITTLE;
-            // Peers of sources that have held memory leave half of it to others, too.
-            let of_all = of(memory.incoming_in_all, oldest && !is_blamed);
-            let of_all = *incoming + bytes <= of_all || is_little;
-            let admits = of_peer && of_all;
-            if admits {
-                *waiting += bytes;
-                *incoming += bytes;
-            }
+            let admits = memory.admit(waiting, bytes, oldest, are_all_taken, is_blamed);
             *is_refused |= oldest && !admits;
             admits
         };
@@ -290,7 +262,7 @@ impl Node {
         match lane.inbox.take(piece, admit, |length| spare.memory(length)) {
             Ok(freed) => {
                 peer.waiting -= freed;
-                self.incoming -= freed;
+                self.memory.free_arriving(freed);
             }
             Err(Untaken::NoMemory) => {
                 self.counters.no_memory += 1;
@@ -319,7 +291,7 @@ impl Node {
                 Told::Delivered { .. } => {
                     let arrived = lane.inbox.deliver();
                     peer.waiting = peer.waiting.saturating_sub(PLACE_BYTES);
-                    self.incoming = self.incoming.saturating_sub(PLACE_BYTES);
+                    self.memory.free_arriving(PLACE_BYTES);
                     match arrived {
                         Some(Arrived::Whole(message)) => self.deliver(id, &message),
                         Some(Arrived::GivenUp) => {}
@@ -328,20 +300,18 @@ impl Node {
                 }
                 Told::Completed { .. } => {
                     if let Some(sending) = lane.outbox.acknowledged() {
-                        let memory = sending.length() + SENDING_BYTES;
-                        self.outgoing = self.outgoing.saturating_sub(memory);
+                        self.memory.free_leaving(sending.length() + SENDING_BYTES);
                         self.tell_acknowledged(id, sending.token);
                     }
                 }
                 Told::Sampled { sample, .. } => {
                     let rtt = sample.rtt.network();
                     peer.sampled(rtt);
-                    if let Some(samples) = &mut self.samples {
-                        let at = std::time::Duration::from_nanos(
-                            self.clock.now().since(Time::ZERO).as_ns(),
-                        );
-                        samples.push(Sampled { peer: id, at, rtt, rate: sample.rate });
-                    }
+                    let clock = self.clock;
+                    self.timing.sampled(|| {
+                        let at = Duration::from_nanos(clock.now().since(Time::ZERO).as_ns());
+                        Sampled { peer: id, at, rtt, rate: sample.rate }
+                    });
                 }
             }
         }
@@ -351,15 +321,15 @@ impl Node {
     fn deliver(&mut self, id: PeerId, message: &bytes::Bytes) {
         let all = message.len() + BOOKS_BYTES;
         let Some(head) = Head::decode(message) else {
-            self.incoming = self.incoming.saturating_sub(all);
+            self.memory.free_arriving(all);
             return self.break_off(id);
         };
         self.spare.keep(message);
         let body = message.slice(HEAD_BYTES..);
         // The head is no memory of the application's.
         let mut freed = HEAD_BYTES;
-        let patience = (head.patience_us > 0)
-            .then(|| std::time::Duration::from_micros(head.patience_us.into()));
+        let patience =
+            (head.patience_us > 0).then(|| Duration::from_micros(head.patience_us.into()));
         let event = match head.kind {
             Message::Call => Some(Event::Called {
                 call: Incoming { peer: id, number: head.call, priority: head.priority },
@@ -385,7 +355,7 @@ impl Node {
                 Some(Event::Cancelled { call: Incoming { peer: id, number, priority } })
             }
         };
-        self.incoming = self.incoming.saturating_sub(freed);
+        self.memory.free_arriving(freed);
         if let Some(peer) = self.peers.get_mut(id) {
             peer.waiting = peer.waiting.saturating_sub(freed);
             peer.untaken += all - freed;

@@ -8,55 +8,16 @@ use incast_cc::Time;
 use incast_transport::Sender;
 
 use super::names::{CallId, Incoming, PeerId, Reach};
-use super::opening::span;
 use super::outbox::{SENDING_BYTES, Token};
 use super::peers::{LONG, SHORT};
-use super::progress::LITTLE;
-use super::{Gone, Node, head};
+use super::{Gone, Node, Refused, head};
+use crate::clock::span;
 use crate::message::{HEAD_BYTES, Kind, Priority, Terms};
 
-/// The deadlines beside those of twice the open calls of which no notice is taken.
+/// Stale deadlines allowed beyond twice the number of open calls before a sweep.
 const FEW: usize = 64;
 /// The bytes of a reason for which there is room beyond the bounds.
 const SHORT_REASON: usize = 1_000;
-/// The most reasons beyond the bounds for one peer.
-const MOST_BEYOND: u32 = 4_096;
-/// The most memory of reasons beyond the bounds.
-const BEYOND_BYTES: u64 = 64 << 20;
-
-/// The reason why a message is not taken for sending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// The peer is gone.
-    #[error("the peer is gone; connect again")]
-    Gone,
-    /// The peer does not receive messages of this length.
-    #[error("a message of {bytes} B is too long: the peer takes up to {most} B")]
-    TooLong {
-        /// The length of the message.
-        bytes: usize,
-        /// The most that the peer takes.
-        most: usize,
-    },
-    /// Too much waits to be sent to the peer already.
-    #[error("{waiting} B wait for this peer, and {most} B may; post again when some have left")]
-    Full {
-        /// The bytes that wait.
-        waiting: u64,
-        /// The most that may wait.
-        most: usize,
-    },
-    /// Too much waits to be sent to all peers together already.
-    #[error(
-        "{waiting} B wait for all peers together, and {most} B may; post again when some have left"
-    )]
-    FullInAll {
-        /// The bytes that wait.
-        waiting: u64,
-        /// The most that may wait.
-        most: usize,
-    },
-}
 
 /// A call or a note that is under way.
 #[derive(Clone, Copy, Debug)]
@@ -198,7 +159,7 @@ impl Node {
         let call = self.calls.name(peer);
         let (now, lane) = (self.clock.now(), self.lane(priority, &body));
         let until = patience.map_or(Time::MAX, |patience| now + span(patience));
-        self.look_at = self.look_at.min(until);
+        self.timers.look_by(until);
         let (number, token) = match kind {
             Kind::Note => (0, Token::Note(call.number)),
             _ => (call.number, Token::Call(call.number)),
@@ -237,7 +198,8 @@ impl Node {
         let reason = if is_short { reason.slice(..reason.len().min(takes)) } else { reason };
         match self.check(call.peer, reason.len()) {
             Err(Refused::Full { .. } | Refused::FullInAll { .. }) if is_short => {
-                if self.is_beyond(call.peer) {
+                let peer = self.peers.get_mut(call.peer);
+                if peer.is_some_and(|peer| self.memory.is_beyond(peer)) {
                     self.drop_stuck(call.peer);
                     return Ok(());
                 }
@@ -246,15 +208,6 @@ impl Node {
         }
         self.answer(call, Kind::Refusal, reason);
         Ok(())
-    }
-
-    /// Counts a refusal beyond the bounds of memory. Returns whether they are too many: the peer
-    /// asks and takes no answers.
-    fn is_beyond(&mut self, peer: PeerId) -> bool {
-        let most = self.options.memory.outgoing_in_all as u64 + BEYOND_BYTES;
-        let Some(peer) = self.peers.get_mut(peer) else { return false };
-        peer.beyond += 1;
-        peer.beyond > MOST_BEYOND || self.outgoing > most
     }
 
     fn answer(&mut self, call: Incoming, kind: Kind, body: Bytes) {
@@ -327,7 +280,7 @@ impl Node {
         let Some(place) = lane.outbox.place(message) else { return Reach::Peer };
         let (length, later) = lane.outbox.length_and_later(place);
         let (withdrawn, from) = if is_open {
-            self.awaited.look(now, self.endpoint.next_send_time());
+            self.timing.look(now, &self.endpoint);
             let withdrawn = self.endpoint.withdraw(now, lane.sends, later);
             let from = self.endpoint.sender(lane.sends).and_then(Sender::oldest_payload);
             (withdrawn, from.unwrap_or_default())
@@ -337,7 +290,7 @@ impl Node {
         let Some(bytes) = withdrawn else { return Reach::Peer };
         let before = lane.outbox.memory();
         lane.outbox.withdraw(place, bytes, from);
-        self.outgoing = self.outgoing.saturating_sub(before - lane.outbox.memory());
+        self.memory.free_leaving(before - lane.outbox.memory());
         Reach::Nobody
     }
 
@@ -353,7 +306,7 @@ impl Node {
 
     /// The longest message that this node takes, in bytes.
     pub const fn longest(&self) -> usize {
-        self.options.memory.message
+        self.memory.longest()
     }
 
     /// Finds out whether a message of so many bytes would be taken for sending now.
@@ -362,26 +315,8 @@ impl Node {
     ///
     /// If the peer is gone or takes no message of this length, or too much waits already.
     pub fn check(&mut self, peer: PeerId, bytes: usize) -> Result<(), Refused> {
-        let memory = self.options.memory;
         let peer = self.peers.get_mut(peer).ok_or(Refused::Gone)?;
-        let most = peer.takes;
-        if bytes > most {
-            return Err(Refused::TooLong { bytes, most });
-        }
-        let (waiting, most) = (peer.outgoing_memory(), memory.outgoing);
-        // A message of any length that the peer takes can be sent alone.
-        if waiting > 0 && waiting + bytes as u64 > most as u64 {
-            return Err(Refused::Full { waiting, most });
-        }
-        // A peer for which little waits is not refused for what waits for others.
-        let is_little = waiting + bytes as u64 <= LITTLE as u64;
-        let part = if peer.is_blamed { 2 } else { 1 };
-        let (waiting, most) = (self.outgoing, memory.outgoing_in_all / part);
-        if waiting > 0 && waiting + bytes as u64 > most as u64 && !is_little {
-            return Err(Refused::FullInAll { waiting, most });
-        }
-        peer.beyond = 0;
-        Ok(())
+        self.memory.check(peer, bytes)
     }
 
     /// Posts a message, and returns its number on the lane.
@@ -399,10 +334,10 @@ impl Node {
         let lane = &mut peer.lanes[lane];
         let bytes = (HEAD_BYTES + body.len()) as u64;
         let number = lane.outbox.post(head, body, token);
-        self.outgoing += bytes + SENDING_BYTES;
+        self.memory.post(bytes + SENDING_BYTES);
         // What is posted before the connection is open waits in the outbox.
         if is_open {
-            self.awaited.look(now, self.endpoint.next_send_time());
+            self.timing.look(now, &self.endpoint);
             self.endpoint.post(now, lane.sends, bytes);
         }
         Some(number)
@@ -546,7 +481,7 @@ mod tests {
         let mut world = World::new();
         world.cancel();
         world.server.reply(world.called, vec![7; 1 << 20].into()).unwrap();
-        assert_eq!(world.server.outgoing, 0);
+        assert_eq!(world.server.memory.leaving(), 0);
         world.goes_on();
     }
 
@@ -558,7 +493,7 @@ mod tests {
         world.server.reply(world.called, vec![7; bytes].into()).unwrap();
         world.server.turn(None, None).unwrap();
         world.cancel();
-        let waits = world.server.outgoing;
+        let waits = world.server.memory.leaving();
         assert!(waits < bytes as u64 / 2, "{waits} B wait");
         world.goes_on();
     }

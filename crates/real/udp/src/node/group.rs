@@ -22,7 +22,7 @@ impl Group {
     pub fn new(nodes: Vec<Node>) -> Self {
         let now = Instant::now();
         let due = vec![Due { at: now, wake: now }; nodes.len()];
-        let poll = Poll::of(nodes.iter().map(|node| node.socket.as_fd()));
+        let poll = Poll::of(nodes.iter().map(|node| node.port.socket.as_fd()));
         Self { nodes, due, poll }
     }
 

@@ -3,14 +3,14 @@
 //! A sleep costs the time in which the machine wakes a thread up, tens of microseconds, at either
 //! end of a call. So a node to which a short message came after a short wait expects that the next
 //! one does, too, and looks for as long as it spins before a send time
-//! ([`Waiting::Sleep`](crate::Waiting)). After a longer wait, and while nothing but long messages and
-//! their acknowledgements come, it sleeps at once.
+//! ([`Waiting::Sleep`](crate::Waiting)). After a longer wait, and while nothing but long messages
+//! and their acknowledgements come, it sleeps at once.
 
 use std::time::Duration;
 
 use incast_cc::Time;
 
-use super::opening::span;
+use crate::clock::span;
 
 /// The wait of a node, from its last send or arrival until something comes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,25 +60,25 @@ mod tests {
     fn a_node_lingers_after_a_short_wait_and_sleeps_at_once_after_a_long_one() {
         let most = Duration::from_micros(60);
         let at = |us| Time::ZERO + Span::from_us(us);
-        let mut last_wait = LastWait::default();
-        let comes = |last_wait: &mut LastWait, time| {
-            last_wait.came();
-            last_wait.came_short(time, most);
+        let mut wait = LastWait::default();
+        let comes = |wait: &mut LastWait, time| {
+            wait.came();
+            wait.came_short(time, most);
         };
-        assert!(!last_wait.goes_on(at(0), most), "nothing is known");
-        comes(&mut last_wait, at(50));
-        assert!(last_wait.goes_on(at(51), most));
-        assert!(last_wait.goes_on(at(110), most));
-        assert!(!last_wait.goes_on(at(111), most), "for 60 us");
-        comes(&mut last_wait, at(300));
-        assert!(!last_wait.goes_on(at(301), most), "that was long");
+        assert!(!wait.goes_on(at(0), most), "nothing is known");
+        comes(&mut wait, at(50));
+        assert!(wait.goes_on(at(51), most));
+        assert!(wait.goes_on(at(110), most));
+        assert!(!wait.goes_on(at(111), most), "for 60 us");
+        comes(&mut wait, at(300));
+        assert!(!wait.goes_on(at(301), most), "that was long");
         // An answer soon after a send is a short wait, however long nothing came before.
-        last_wait.sent();
-        assert!(!last_wait.goes_on(at(5_000), most));
-        comes(&mut last_wait, at(5_020));
-        assert!(last_wait.goes_on(at(5_030), most));
-        assert!(!last_wait.goes_on(at(5_040), Duration::ZERO), "a node that never spins");
-        last_wait.came();
-        assert!(!last_wait.goes_on(at(5_050), most), "no short message came");
+        wait.sent();
+        assert!(!wait.goes_on(at(5_000), most));
+        comes(&mut wait, at(5_020));
+        assert!(wait.goes_on(at(5_030), most));
+        assert!(!wait.goes_on(at(5_040), Duration::ZERO), "a node that never spins");
+        wait.came();
+        assert!(!wait.goes_on(at(5_050), most), "no short message came");
     }
 }

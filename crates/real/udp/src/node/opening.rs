@@ -1,32 +1,23 @@
 //! Connections that are opened, and peers that fall silent.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use incast_cc::{Span, Time};
 
-use super::greeting::Greeting;
+use super::handshakes::Greeting;
 use super::names::PeerId;
-use super::peers::{Lane, Link, Peer, open_lanes};
+use super::peers::{Lane, Link, Peer, Peers, open_lanes};
 use super::replies::Replies;
 use super::search::Search;
 use super::stamping::Stamping;
 use super::{Event, Gone, Node, ip_udp_bytes};
+use crate::clock::span;
 use crate::options::{MOST_MESSAGE, Options};
-use crate::place;
-use crate::security::{Answer, Handshake, Opened, PeerKey, SecurityError, Source, Step, fresh_id};
+use crate::security::{Answer, Opened, PeerKey, SecurityError, Source, Step, fresh_id};
 use crate::wire::{
     Close, ConnectionId, Frame, Header, Kind, Opening as Datagram, Probe, receiver_in_any_version,
 };
 
-/// The time before a hello is sent again the first time; it doubles from then on.
-const FIRST_RETRY: Span = Span::from_ms(20);
-/// The longest time between two hellos.
-const LAST_RETRY: Span = Span::from_ms(500);
-/// The time after which nothing answers at an address.
-const ANSWER_WITHIN: Span = Span::from_secs(3);
-/// The most datagrams between two looks at silent peers that say that a connection is not known.
-const MOST_UNKNOWNS: u32 = 64;
 /// The longest silence after which a peer is asked whether it is there.
 const PROBE_AFTER: Span = Span::from_secs(1);
 /// The least number of times that a peer is asked before its silence counts.
@@ -39,10 +30,52 @@ pub(super) fn parameters(options: &Options) -> [u8; 8] {
     (options.memory.message as u64).to_be_bytes()
 }
 
-/// A duration on the node's clock.
-pub(super) fn span(time: Duration) -> Span {
-    // Times count picoseconds in 64 bits.
-    Span::from_ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).min(u64::MAX / 4_000))
+/// The peers of which something is due.
+#[derive(Default)]
+struct Overdue {
+    /// Peers whose connections end, with the reasons.
+    gone: Vec<(PeerId, Gone)>,
+    /// Peers whose hellos are sent again.
+    unanswered: Vec<PeerId>,
+    /// Peers that are asked whether they are there.
+    silent: Vec<PeerId>,
+    /// Peers whose connections have used up their numbers.
+    spent: Vec<(PeerId, SocketAddr)>,
+}
+
+impl Peers {
+    /// The peers that have been silent, and those whose handshakes or numbers are over.
+    fn overdue(&self, now: Time, patience: Span) -> Overdue {
+        let probe_after = PROBE_AFTER.min(patience / (PROBES + 1));
+        let mut overdue = Overdue::default();
+        for peer in self.all() {
+            let silence = now.since(peer.heard_at.min(now));
+            if peer.link.as_ref().is_some_and(Link::is_spent) {
+                overdue.spent.push((peer.id, peer.address));
+            }
+            match &peer.opening {
+                Some(opening) if now >= opening.until => {
+                    let why = if opening.is_refused { Gone::Unreachable } else { Gone::NoAnswer };
+                    overdue.gone.push((peer.id, why(peer.address)));
+                }
+                Some(opening) if now >= opening.again_at => overdue.unanswered.push(peer.id),
+                None if silence > patience => {
+                    overdue.gone.push((peer.id, Gone::Silent(peer.address)));
+                }
+                None if silence > probe_after && now.since(peer.probed_at) > probe_after => {
+                    overdue.silent.push(peer.id);
+                }
+                _ => {}
+            }
+        }
+        overdue
+    }
+
+    /// The peer at an address that has given a connection a name.
+    fn that_named(&self, address: SocketAddr, name: ConnectionId) -> Option<&Peer> {
+        let has_named = |link: &Link| link.session.peer() == name;
+        self.all().find(|peer| peer.address == address && peer.link.as_ref().is_some_and(has_named))
+    }
 }
 
 impl Node {
@@ -54,13 +87,10 @@ impl Node {
         key: Option<PeerKey>,
     ) -> Result<PeerId, SecurityError> {
         let here = fresh_id()?;
-        let handshake = Handshake::initiate(&self.end, address, key, here)?;
-        self.send_opening(address, handshake.hello());
-        let (again_at, until) = (now + FIRST_RETRY, now + ANSWER_WITHIN);
-        self.look_at = self.look_at.min(again_at);
-        let (wait, is_refused) = (FIRST_RETRY, false);
-        let opening = Greeting { handshake, again_at, wait, until, is_refused };
-        Ok(self.add_peer(now, address, here, Some(Box::new(opening))))
+        let greeting = self.handshakes.begin(now, address, key, here)?;
+        self.send_opening(address, greeting.handshake.hello());
+        self.timers.look_by(greeting.again_at);
+        Ok(self.add_peer(now, address, here, Some(Box::new(greeting))))
     }
 
     fn add_peer(
@@ -94,7 +124,7 @@ impl Node {
             probed_at: now,
             moving: None,
             rtt: None,
-            stamping: Stamping::begin(self.has_stamps),
+            stamping: Stamping::begin(self.timing.has_stamps),
             messages: 0,
             received: 0,
         })
@@ -132,17 +162,8 @@ impl Node {
     /// Takes in a datagram for the end of handshakes that others begin.
     fn take_call(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) {
         let is_full = self.peers.is_full(Source::of(from));
-        let Some(listener) = &mut self.listener else { return };
-        listener.set_full(is_full);
-        // Without random numbers the listener could not answer either.
-        let fresh = || fresh_id().unwrap_or(ConnectionId::NONE);
-        let had = |rested| Time::ZERO + span(place::thread_time() + rested);
-        let begun = had(self.rested);
-        listener.has_had(begun);
-        let answer = listener.on_datagram(now, from, datagram, fresh);
-        if matches!(answer, Answer::Opened { .. } | Answer::Refused { .. }) {
-            listener.took(from, had(self.rested).since(begun));
-        }
+        let slept = self.sleep.slept;
+        let answer = self.handshakes.answer(now, from, datagram, is_full, slept);
         match answer {
             Answer::Nothing => {}
             Answer::Postponed => self.counters.postponed += 1,
@@ -172,15 +193,10 @@ impl Node {
         let decoded = Header::decode(datagram)
             .and_then(|(header, content)| Datagram::decode(header, content));
         let Ok(Some(Datagram::Unknown { id, .. })) = decoded else { return };
-        // Each looks at all peers. Those that are not looked at come again.
-        self.unknowns += 1;
-        if self.unknowns > MOST_UNKNOWNS {
+        if !self.handshakes.hears_unknown() {
             return;
         }
-        let of = |peer: &&Peer| {
-            peer.address == from && peer.link.as_ref().is_some_and(|link| link.session.peer() == id)
-        };
-        let Some(peer) = self.peers.all().find(of) else { return };
+        let Some(peer) = self.peers.that_named(from, id) else { return };
         if now.since(peer.heard_at) > BELIEVE_AFTER {
             self.forget(peer.id, Gone::Restarted(from));
         }
@@ -194,14 +210,14 @@ impl Node {
         let takes = parameters.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
         let takes = usize::try_from(takes).unwrap_or(usize::MAX).min(MOST_MESSAGE);
         self.take_long_back(now, id, takes);
+        let may_search = self.features().whole_datagrams;
         let Some(peer) = self.peers.get_mut(id) else { return };
         let began = peer.opening.take().is_some();
         let address = peer.address;
         peer.takes = takes;
         peer.heard_at = now;
         peer.key = key;
-        let search =
-            self.socket.features().whole_datagrams.then(|| Search::new(datagram, headers, now));
+        let search = may_search.then(|| Search::new(datagram, headers, now));
         peer.link = Some(Link { address, session, datagram, search, newest: 0 });
         if began {
             self.events.push_back(Event::Opened { peer: id, address });
@@ -211,37 +227,15 @@ impl Node {
 
     /// Looks at peers that have been silent, and at handshakes.
     pub(super) fn look_at_peers(&mut self, now: Time) {
-        self.unknowns = 0;
-        let patience = span(self.options.patience);
-        let probe_after = PROBE_AFTER.min(patience / (PROBES + 1));
-        let (mut gone, mut spent) = (Vec::new(), Vec::new());
-        let mut silent = Vec::new();
-        let mut unanswered = Vec::new();
-        for peer in self.peers.all() {
-            let silence = now.since(peer.heard_at.min(now));
-            if peer.link.as_ref().is_some_and(Link::is_spent) {
-                spent.push(peer.id);
-            }
-            match &peer.opening {
-                Some(opening) if now >= opening.until => {
-                    let why = if opening.is_refused { Gone::Unreachable } else { Gone::NoAnswer };
-                    gone.push((peer.id, why(peer.address)));
-                }
-                Some(opening) if now >= opening.again_at => unanswered.push(peer.id),
-                None if silence > patience => gone.push((peer.id, Gone::Silent(peer.address))),
-                None if silence > probe_after && now.since(peer.probed_at) > probe_after => {
-                    silent.push(peer.id);
-                }
-                _ => {}
-            }
-        }
+        self.handshakes.forget_unknowns();
+        let overdue = self.peers.overdue(now, span(self.options.patience));
+        let Overdue { gone, unanswered, silent, spent } = overdue;
         self.search_paths(now);
         for id in unanswered {
             let Some(peer) = self.peers.get_mut(id) else { continue };
             let address = peer.address;
             let Some(opening) = &mut peer.opening else { continue };
-            opening.wait = (opening.wait * 2).min(LAST_RETRY);
-            opening.again_at = now + opening.wait;
+            opening.send_again(now);
             let hello = opening.handshake.hello().to_vec();
             self.send_opening(address, &hello);
         }
@@ -251,8 +245,7 @@ impl Node {
             }
             self.send_frame(id, &Frame::Probe(Probe { id: 0 }));
         }
-        for id in spent {
-            let Some(address) = self.peers.get(id).map(|peer| peer.address) else { continue };
+        for (id, address) in spent {
             self.say_close(id, Close::Done);
             self.forget(id, Gone::Spent(address));
         }
@@ -265,15 +258,16 @@ impl Node {
     pub(super) fn forget(&mut self, id: PeerId, why: Gone) {
         let Some(peer) = self.peers.remove(id) else { return };
         let unfinished: usize = peer.lanes.iter().map(|lane| lane.inbox.bytes()).sum();
-        self.incoming = self.incoming.saturating_sub(unfinished);
-        self.outgoing = self.outgoing.saturating_sub(peer.outgoing_memory());
+        self.memory.free_arriving(unfinished);
+        self.memory.free_leaving(peer.outgoing_memory());
         if peer.is_open() {
             let closed = peer.lanes.each_ref().map(|lane| [lane.sends, lane.receives]);
             for connection in closed.into_iter().flatten() {
                 self.endpoint.close(connection);
                 self.peers.own(connection, None);
             }
-            self.departures.forget(|connection| closed.iter().flatten().any(|&c| c == connection));
+            let is_closed = |connection| closed.iter().flatten().any(|&c| c == connection);
+            self.timing.departures.forget(is_closed);
         }
         self.fail_calls(id, why);
         // The owner has never heard of a caller that fell silent before its first datagram.

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use incast_cc::{Span, Time};
 
 use super::names::PeerId;
-use super::peers::Peer;
+use super::peers::{Peer, Peers};
+use super::port::RefusedSend;
 use super::run::{Exit, Run};
 use super::search::{Due, Moving, OF_ADDRESS};
-use super::sending::has_room;
 use super::{Gone, Node};
 use crate::security::fresh_id;
 use crate::wire::{Close, Frame, Probe};
@@ -18,11 +18,27 @@ const HEARD_WITHIN: Span = Span::from_ms(2_500);
 /// The time between two probes of an address to which a peer may have moved.
 const ASK_AGAIN: Span = Span::from_ms(50);
 
-impl Node {
-    /// Goes on with the searches of all paths.
-    pub(super) fn search_paths(&mut self, now: Time) {
+impl Peer {
+    /// Takes in the answer to a probe, which came from an address.
+    pub(super) fn take_probe_answer(&mut self, now: Time, from: SocketAddr, probe: u32) {
+        let Some(link) = &mut self.link else { return };
+        if let Some(moving) = self.moving
+            && (moving.address, moving.probe) == (from, probe)
+        {
+            (self.address, link.address, self.moving) = (from, from, None);
+        }
+        if let Some(search) = &mut link.search {
+            search.answered(now, probe);
+            link.datagram = search.known;
+        }
+    }
+}
+
+impl Peers {
+    /// The next steps of the searches of all paths.
+    fn searches(&mut self, now: Time) -> Vec<(PeerId, Due)> {
         let mut due = Vec::new();
-        for peer in self.peers.all_mut() {
+        for peer in self.all_mut() {
             peer.stamping.decide();
             let is_used = peer.outgoing() > 0;
             let is_heard = now.since(peer.heard_at) < HEARD_WITHIN;
@@ -35,7 +51,37 @@ impl Node {
                 next => due.push((peer.id, next)),
             }
         }
-        for (id, next) in due {
+        due
+    }
+
+    /// Takes note of a send that the kernel has refused: the path does not take datagrams of that
+    /// length, or there is none. Returns the peers whose paths are too narrow.
+    fn take_refused(&mut self, now: Time, send: RefusedSend) -> Vec<PeerId> {
+        let RefusedSend { to, bytes, is_too_long } = send;
+        let mut narrow = Vec::new();
+        for peer in self.all_mut().filter(|peer| peer.address == to) {
+            if let Some(opening) = &mut peer.opening {
+                opening.is_refused = true;
+            }
+            let (true, Some(link)) = (is_too_long, &mut peer.link) else { continue };
+            match &mut link.search {
+                Some(search) if bytes > search.least => {
+                    search.fails(now, bytes);
+                    link.datagram = search.known;
+                }
+                // The promised length itself, or what is sent before that is known.
+                _ if bytes == link.datagram => narrow.push(peer.id),
+                _ => {}
+            }
+        }
+        narrow
+    }
+}
+
+impl Node {
+    /// Goes on with the searches of all paths.
+    pub(super) fn search_paths(&mut self, now: Time) {
+        for (id, next) in self.peers.searches(now) {
             match next {
                 Due::Nothing => {}
                 Due::Send(probe, bytes) => self.send_probe(id, probe, bytes),
@@ -52,34 +98,13 @@ impl Node {
 
     /// Sends a probe in a datagram of a length.
     fn send_probe(&mut self, id: PeerId, probe: Probe, bytes: usize) {
-        if !has_room(&mut self.out) {
+        if !self.port.has_room() {
             return;
         }
-        let Self { peers, out, departures, options, marks, .. } = self;
+        let Self { peers, port, timing, .. } = self;
         let Some(Peer { link: Some(link), .. }) = peers.get_mut(id) else { return };
-        let mut exit = Exit { out, departures, options, marks: *marks };
+        let mut exit = Exit { port, departures: &mut timing.departures };
         Run::alone(id.slot).send_padded(link, &mut exit, &Frame::Probe(probe), bytes);
-    }
-
-    /// Takes in the answer to a probe, which came from an address.
-    pub(super) fn take_probe_answer(
-        &mut self,
-        now: Time,
-        id: PeerId,
-        from: SocketAddr,
-        probe: u32,
-    ) {
-        let Some(peer) = self.peers.get_mut(id) else { return };
-        let Some(link) = &mut peer.link else { return };
-        if let Some(moving) = peer.moving
-            && (moving.address, moving.probe) == (from, probe)
-        {
-            (peer.address, link.address, peer.moving) = (from, from, None);
-        }
-        if let Some(search) = &mut link.search {
-            search.answered(now, probe);
-            link.datagram = search.known;
-        }
     }
 
     /// Takes note of a datagram that came from another address than the peer's: the peer has moved,
@@ -104,27 +129,10 @@ impl Node {
         }
     }
 
-    /// Takes note of sends that the kernel has refused: the path does not take datagrams of that
-    /// length, or there is none.
-    pub(super) fn take_refused(&mut self, now: Time) {
-        for (to, bytes, is_too_long) in std::mem::take(&mut self.refused) {
-            let mut narrow = Vec::new();
-            for peer in self.peers.all_mut().filter(|peer| peer.address == to) {
-                if let Some(opening) = &mut peer.opening {
-                    opening.is_refused = true;
-                }
-                let (true, Some(link)) = (is_too_long, &mut peer.link) else { continue };
-                match &mut link.search {
-                    Some(search) if bytes > search.least => {
-                        search.fails(now, bytes);
-                        link.datagram = search.known;
-                    }
-                    // The promised length itself, or what is sent before that is known.
-                    _ if bytes == link.datagram => narrow.push(peer.id),
-                    _ => {}
-                }
-            }
-            for id in narrow {
+    /// Takes note of the sends that the kernel has refused.
+    pub(super) fn take_refused_sends(&mut self, now: Time) {
+        for send in std::mem::take(&mut self.port.refused) {
+            for id in self.peers.take_refused(now, send) {
                 self.give_up_path(id);
             }
         }

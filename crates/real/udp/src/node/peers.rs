@@ -9,8 +9,8 @@ use incast_transport::{Endpoint, Sender};
 use rustc_hash::FxHashMap;
 
 use super::answers::Answer;
-use super::greeting::Greeting;
 use super::half_open::HalfOpen;
+use super::handshakes::Greeting;
 use super::inbox::Inbox;
 use super::names::PeerId;
 use super::outbox::Outbox;
@@ -244,6 +244,8 @@ pub(super) struct Peers {
     by_id: FxHashMap<ConnectionId, u32>,
     /// The lanes by the connections of the transport.
     owners: Vec<Option<Owner>>,
+    /// The slots of peers to which answers wait. Some may have left.
+    answering: Vec<u32>,
 }
 
 impl Peers {
@@ -372,6 +374,26 @@ impl Peers {
     /// The peer and the lane of a connection of the transport.
     pub(super) fn owner(&self, connection: u32) -> Option<Owner> {
         *self.owners.get(connection as usize)?
+    }
+
+    /// Adds an answer to those that wait for a peer.
+    pub(super) fn answer(&mut self, slot: u32, answer: Answer) {
+        let Some(peer) = self.slots.get_mut(slot as usize).and_then(Option::as_mut) else { return };
+        if peer.answers.is_empty() {
+            self.answering.push(slot);
+        }
+        peer.answers.push(answer);
+    }
+
+    /// Whether answers may wait for a peer.
+    pub(super) const fn has_answers(&self) -> bool {
+        !self.answering.is_empty()
+    }
+
+    /// Takes the next peer, if answers wait for it.
+    pub(super) fn take_answering(&mut self) -> Option<u32> {
+        let slot = self.answering.pop()?;
+        self.at(slot).is_some_and(|peer| !peer.answers.is_empty()).then_some(slot)
     }
 
     /// Notes the peer and the lane of a connection of the transport, or that it is closed.

@@ -4,17 +4,14 @@ use incast_cc::Time;
 
 use super::departures::{Begun, Burst, Departures};
 use super::peers::Link;
-use crate::options::Options;
-use crate::socket::{Ecn, MAX_SEND_BYTES, MAX_SEND_DATAGRAMS, SendBatch, Stamp, Transmit};
+use super::port::{Port, Written};
+use crate::socket::{MAX_SEND_BYTES, MAX_SEND_DATAGRAMS, Stamp};
 use crate::wire::{Frame, HEADER_BYTES};
 
 /// The way out of a node.
 pub(super) struct Exit<'a> {
-    pub(super) out: &'a mut SendBatch,
+    pub(super) port: &'a mut Port,
     pub(super) departures: &'a mut Departures,
-    pub(super) options: &'a Options,
-    /// Whether data asks switches for marks.
-    pub(super) marks: bool,
 }
 
 /// The datagrams of one send. All but the last have the same length.
@@ -87,7 +84,7 @@ impl Run {
             self.end(link, exit);
             *self = Self::new(self.slot, self.urgent);
         }
-        let room = exit.out.room().get_mut(self.sealed + self.filled..).unwrap_or_default();
+        let room = exit.port.out.room().get_mut(self.sealed + self.filled..).unwrap_or_default();
         match frame.encode(room) {
             Ok(bytes) if self.filled + needs <= self.most(link) => self.filled += bytes,
             failed => debug_assert!(false, "{frame:?} does not fit: {failed:?}"),
@@ -129,7 +126,7 @@ impl Run {
 
     /// Ends the datagram that is being filled, with this many bytes of frames and padding.
     fn finish(&mut self, link: &mut Link, exit: &mut Exit<'_>, content: usize) {
-        let room = exit.out.room().get_mut(self.sealed..).unwrap_or_default();
+        let room = exit.port.out.room().get_mut(self.sealed..).unwrap_or_default();
         if let Some(padding) = room.get_mut(self.filled..HEADER_BYTES + content) {
             padding.fill(0);
         }
@@ -151,7 +148,7 @@ impl Run {
         frame: &Frame<'_>,
         bytes: usize,
     ) {
-        let room = exit.out.room().get_mut(HEADER_BYTES..).unwrap_or_default();
+        let room = exit.port.out.room().get_mut(HEADER_BYTES..).unwrap_or_default();
         let content = bytes.saturating_sub(link.session.overhead()).max(frame.bytes());
         match frame.encode(room) {
             Ok(filled) => self.filled += filled,
@@ -169,14 +166,10 @@ impl Run {
         if self.count == 0 {
             return;
         }
-        let Exit { out, departures, options, marks } = exit;
-        let class = if self.urgent { options.urgent_class } else { options.data_class };
-        let ecn = if *marks && self.has_data { Ecn::Ect0 } else { Ecn::NotEct };
         let is_stamped = self.begun.any() || self.begun.read.is_some();
-        let stamp = is_stamped.then(|| departures.leave(self.begun));
+        let stamp = is_stamped.then(|| exit.departures.leave(self.begun));
         let segment = u16::try_from(self.each).ok().filter(|_| self.count > 1);
-        let transmit = Transmit { to: link.address, segment, class, ecn, stamp };
-        let committed = out.commit(transmit, self.sealed);
-        debug_assert!(committed.is_ok(), "{committed:?}");
+        let (to, is_urgent, has_data) = (link.address, self.urgent, self.has_data);
+        exit.port.commit(&Written { to, segment, is_urgent, has_data, stamp }, self.sealed);
     }
 }

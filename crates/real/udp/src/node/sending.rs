@@ -15,18 +15,16 @@ use super::answers::{Answer, frame_of};
 use super::departures::{Arrival, Burst};
 use super::names::PeerId;
 use super::peers::{LANES, LONG, Lane, Owner, Peer, SHORT};
+use super::port::BATCH_BYTES;
 use super::run::{Exit, Run};
 use super::stamping::Stamping;
+use super::timing::Timing;
 use super::{Node, overhead};
-use crate::socket::{MAX_SEND_BYTES, SendBatch, Stamp, Transmit};
+use crate::socket::Stamp;
 use crate::wire::{Close, Data, Frame, MAX_COMPLETIONS};
 
 /// The most batches that leave before datagrams are received again.
 const MOST_BATCHES: usize = 4;
-/// The most sends of a batch.
-pub(super) const MOST_SENDS: usize = 64;
-/// The bytes of a batch.
-pub(super) const BATCH_BYTES: usize = 1 << 20;
 /// The class of long messages in the transport, as a mask.
 const LONG_CLASS: u8 = 1 << LONG;
 /// The time within which a send counts as due soon: that of a round without data, and more.
@@ -38,7 +36,7 @@ impl Node {
     /// Sends what may leave now, but no more than some batches: acknowledgements that have come
     /// meanwhile are to be read. Returns whether there may be more.
     pub(super) fn send(&mut self, now: Time) -> io::Result<bool> {
-        self.awaited.look(now, self.endpoint.next_send_time());
+        self.timing.look(now, &self.endpoint);
         self.endpoint.on_timer(now);
         if !self.flush()? {
             return Ok(false);
@@ -51,7 +49,7 @@ impl Node {
                 return Ok(false);
             }
             more |= self.fill(now, LONG_CLASS);
-            let idle = self.out.is_empty();
+            let idle = self.port.out.is_empty();
             if !self.flush()? || idle && !more {
                 return Ok(false);
             }
@@ -64,26 +62,7 @@ impl Node {
 
     /// Sends the batch. Returns whether the kernel has taken all of it.
     fn flush(&mut self) -> io::Result<bool> {
-        while !self.out.is_empty() {
-            match self.socket.send(&mut self.out) {
-                Ok(_) => {
-                    self.last_wait.sent();
-                    return Ok(self.out.is_empty());
-                }
-                // The send is taken out of the batch; its data counts as lost.
-                Err(error) if is_of_the_path(&error) => {
-                    self.counters.unsent += 1;
-                    let refused = self.out.take_refused();
-                    // The kernel cuts no send into datagrams that are longer than the device takes.
-                    let numbers = [libc::EMSGSIZE, libc::EINVAL].map(Some);
-                    let is_too_long = numbers.contains(&error.raw_os_error());
-                    let refused = refused.map(|(to, bytes)| (to, bytes, is_too_long));
-                    self.refused.extend(refused.filter(|_| self.refused.len() < MOST_SENDS));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(true)
+        self.port.flush(&mut self.sleep.last_wait)
     }
 
     /// Puts data of some classes that may leave now into the batch. Returns whether there may be
@@ -91,9 +70,9 @@ impl Node {
     fn fill(&mut self, mut now: Time, classes: u8) -> bool {
         let mut run: Option<Run> = None;
         let most = if classes == LONG_CLASS { LONG_BYTES } else { BATCH_BYTES };
-        let before = self.out.room().len();
+        let before = self.port.out.room().len();
         let more = loop {
-            if !has_room(&mut self.out) || before - self.out.room().len() >= most {
+            if !self.port.has_room() || before - self.port.out.room().len() >= most {
                 break true;
             }
             if let Some(burst) = self.endpoint.poll_burst(now, classes) {
@@ -107,7 +86,7 @@ impl Node {
             if next.is_none_or(|at| at > now) {
                 break false;
             }
-            self.awaited.look(now, self.endpoint.next_send_time());
+            self.timing.look(now, &self.endpoint);
             self.endpoint.on_timer(now);
             if !self.endpoint.has_data(classes) {
                 break false;
@@ -120,12 +99,11 @@ impl Node {
     /// Puts the answers that wait into the batch, but for those that have left with data. Returns
     /// whether there may be more.
     fn fill_answers(&mut self) -> bool {
-        while let Some(&slot) = self.answering.last() {
-            if !has_room(&mut self.out) {
+        while self.peers.has_answers() {
+            if !self.port.has_room() {
                 return true;
             }
-            self.answering.pop();
-            if self.peers.at(slot).is_some_and(|peer| !peer.answers.is_empty()) {
+            if let Some(slot) = self.peers.take_answering() {
                 self.end(Some(Run::new(slot, true)));
             }
         }
@@ -135,10 +113,10 @@ impl Node {
     /// Adds a frame that is not data to a run of the higher class.
     fn add(&mut self, run: &mut Option<Run>, slot: u32, frame: &Frame<'_>) {
         self.turn_to(run, slot, true);
-        let Self { peers, out, departures, options, marks, .. } = self;
+        let Self { peers, port, timing, .. } = self;
         let link = peers.at_mut(slot).and_then(|peer| peer.link.as_mut());
         let (Some(run), Some(link)) = (run, link) else { return };
-        let mut exit = Exit { out, departures, options, marks: *marks };
+        let mut exit = Exit { port, departures: &mut timing.departures };
         run.add(link, &mut exit, frame, None);
     }
 
@@ -148,7 +126,8 @@ impl Node {
         let Some(Owner { slot, lane }) = self.peers.owner(connection) else { return };
         let (number, lane) = (lane, lane.index() % LANES);
         self.turn_to(run, slot, lane != LONG);
-        let Self { peers, out, departures, options, marks, scratch, awaited, counters, .. } = self;
+        let Self { peers, port, timing, options, scratch, counters, .. } = self;
+        let Timing { departures, awaited, .. } = timing;
         let (Some(run), Some(peer)) = (run, peers.at_mut(slot)) else { return };
         let Peer { lanes, link: Some(link), stamping, .. } = peer else { return };
         let Lane { outbox, sampling, .. } = &mut lanes[lane];
@@ -175,8 +154,7 @@ impl Node {
                 payload,
             });
             counters.data_bytes += u64::from(packet.payload) + overhead;
-            let mut exit = Exit { out, departures, options, marks: *marks };
-            run.add(link, &mut exit, &frame, stamped);
+            run.add(link, &mut Exit { port, departures }, &frame, stamped);
         }
         if let Some(due) = due {
             run.is_due(due);
@@ -194,11 +172,12 @@ impl Node {
     /// Ends a run: its datagrams are a send of the batch. The answers to its peer go along, last,
     /// since their turnaround ends now.
     fn end(&mut self, run: Option<Run>) {
-        let Self { peers, out, departures, options, marks, answer_delay, has_stamps, .. } = self;
+        let Self { peers, port, timing, .. } = self;
+        let Timing { departures, answer_delay, has_stamps, .. } = timing;
         let Some(mut run) = run else { return };
         let Some(peer) = peers.at_mut(run.slot()) else { return };
         let Peer { answers, link: Some(link), .. } = peer else { return };
-        let mut exit = Exit { out, departures, options, marks: *marks };
+        let mut exit = Exit { port, departures };
         if run.is_urgent() && !answers.is_empty() {
             let read = Stamp::now();
             let mut timed = answers.iter().filter(|answer| answer.is_timed()).peekable();
@@ -228,7 +207,7 @@ impl Node {
     /// Sends a frame by itself, at once. It may be lost like any other.
     pub(super) fn send_frame(&mut self, peer: PeerId, frame: &Frame<'_>) {
         let is_open = self.peers.get(peer).is_some_and(Peer::is_open);
-        if is_open && has_room(&mut self.out) {
+        if is_open && self.port.has_room() {
             let mut run = None;
             self.add(&mut run, peer.slot, frame);
             self.end(run);
@@ -244,11 +223,7 @@ impl Node {
 
     /// Sends a datagram outside open connections, at once.
     pub(super) fn send_opening(&mut self, to: SocketAddr, datagram: &[u8]) {
-        let class = self.options.urgent_class;
-        if has_room(&mut self.out) {
-            let pushed = self.out.push(Transmit { class, ..Transmit::to(to) }, datagram);
-            debug_assert!(pushed.is_ok(), "{pushed:?}");
-        }
+        self.port.add_opening(to, datagram);
     }
 
     /// Takes the answers that the transport has made to the packet that came last, whose RTT is
@@ -256,40 +231,10 @@ impl Node {
     pub(super) fn take_answers(&mut self, now: Time, arrival: Arrival, timed: bool) {
         while let Some(out) = self.endpoint.poll_reply(now, u8::MAX) {
             let Some(Owner { slot, lane }) = self.peers.owner(out.connection) else { continue };
-            let Some(peer) = self.peers.at_mut(slot) else { continue };
             let packet = out.form.packet(0);
-            if peer.answers.is_empty() {
-                self.answering.push(slot);
-            }
-            peer.answers.push(Answer {
-                lane,
-                sent_ns: packet.sent_ns,
-                body: packet.body,
-                arrived_ns: arrival.stamp_ns.filter(|_| timed),
-            });
+            let arrived_ns = arrival.stamp_ns.filter(|_| timed);
+            let (sent_ns, body) = (packet.sent_ns, packet.body);
+            self.peers.answer(slot, Answer { lane, sent_ns, body, arrived_ns });
         }
     }
-}
-
-/// Whether a batch has room for the datagrams of another two sends.
-pub(super) fn has_room(out: &mut SendBatch) -> bool {
-    out.len() + 2 <= MOST_SENDS && out.room().len() >= 2 * MAX_SEND_BYTES
-}
-
-/// Whether the path refuses a send, and not the socket: no route, too long for the device.
-fn is_of_the_path(error: &io::Error) -> bool {
-    let of_the_path = [
-        libc::EMSGSIZE,
-        libc::ENETUNREACH,
-        libc::EHOSTUNREACH,
-        libc::EAFNOSUPPORT,
-        libc::EADDRNOTAVAIL,
-        libc::EACCES,
-        libc::ENETDOWN,
-        libc::ECONNREFUSED,
-        libc::EPERM,
-        libc::ENOBUFS,
-        libc::EINVAL,
-    ];
-    error.raw_os_error().is_some_and(|number| of_the_path.contains(&number))
 }

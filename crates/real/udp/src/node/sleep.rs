@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 
 use incast_cc::Time;
 
-use super::arriving::MOST_RECEIVES;
+use super::last_wait::LastWait;
+use super::port::MOST_RECEIVES;
 use super::{Node, Wake};
 use crate::options::Waiting;
+use crate::socket::Socket;
 
 /// The time after which a send is tried again that the kernel had no room for.
 const FULL: Duration = Duration::from_micros(50);
@@ -21,11 +23,48 @@ pub(super) struct Due {
     pub(super) wake: Instant,
 }
 
+/// The sleeps of a node.
+#[derive(Debug, Default)]
+pub(super) struct Sleep {
+    /// The wait from the last send or arrival on.
+    pub(super) last_wait: LastWait,
+    /// The time of all sleeps.
+    pub(super) slept: Duration,
+    /// Whether the kernel has ended the last sleep before its time.
+    was_woken: bool,
+}
+
+impl Sleep {
+    /// Whether the kernel has ended the last sleep before its time: told once.
+    pub(super) const fn take_woken(&mut self) -> bool {
+        std::mem::replace(&mut self.was_woken, false)
+    }
+
+    /// Sleeps until something comes over a socket, or `wake` is called, but no longer than a time.
+    fn sleep(&mut self, socket: &Socket, until: Instant, wake: Option<&Wake>) -> io::Result<()> {
+        let began = Instant::now();
+        let wait = until.saturating_duration_since(began);
+        if wait.is_zero() {
+            return Ok(());
+        }
+        match wake {
+            None => self.was_woken = socket.wait(Some(wait))?,
+            Some(wake) => wake.sleep(|calls| {
+                self.was_woken = socket.wait_with(calls, Some(wait))?;
+                Ok(())
+            })?,
+        }
+        // A thread that wakes up late has waited for its processor.
+        self.slept += began.elapsed().min(wait);
+        Ok(())
+    }
+}
+
 impl Node {
     /// The times at which the node is to be looked at again if nothing comes before.
     pub(super) fn due(&self, now: Time) -> Due {
-        let mut at = self.clock.instant(self.look_at);
-        if !self.out.is_empty() {
+        let mut at = self.clock.instant(self.timers.next_look());
+        if !self.port.out.is_empty() {
             // The kernel's buffer is full: it takes more when the device has sent.
             at = at.min(Instant::now() + FULL);
         }
@@ -53,10 +92,10 @@ impl Node {
     ) -> io::Result<()> {
         let spins = match self.options.waiting {
             Waiting::Spin => true,
-            Waiting::Sleep { spin } => self.last_wait.goes_on(now, spin),
+            Waiting::Sleep { spin } => self.sleep.last_wait.goes_on(now, spin),
         };
         // What comes while the node looks comes alone; while it sleeps, much may come.
-        if let Some(arrivals) = &mut self.arrivals {
+        if let Some(arrivals) = &mut self.port.arrivals {
             arrivals.limit(if spins { 1 } else { MOST_RECEIVES });
         }
         if spins {
@@ -65,24 +104,6 @@ impl Node {
         let until = deadline.min(self.due(now).wake);
         // A stamp that is not read would end the sleep at once.
         self.read_stamps()?;
-        let began = Instant::now();
-        let wait = until.saturating_duration_since(began);
-        if wait.is_zero() {
-            return Ok(());
-        }
-        let Self { socket, is_woken, rested, .. } = self;
-        let woken = match wake {
-            None => socket.wait(Some(wait)),
-            Some(wake) => wake
-                .sleep(|calls| {
-                    *is_woken = socket.wait_with(calls, Some(wait))?;
-                    Ok(())
-                })
-                .map(|()| *is_woken),
-        };
-        *is_woken = woken?;
-        // A thread that wakes up late has waited for its processor.
-        *rested += began.elapsed().min(wait);
-        Ok(())
+        self.sleep.sleep(&self.port.socket, until, wake)
     }
 }

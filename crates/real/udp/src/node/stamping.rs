@@ -123,7 +123,7 @@ mod tests {
         let (mut client, mut server) = (node(), node());
         // As on a device that gives no stamps: the node believes in them, and none come.
         let none = Features { receive_stamps: false, send_stamps: false, ..features };
-        client.socket = Socket::open(&socket::Options::at(local), none).unwrap();
+        client.port.socket = Socket::open(&socket::Options::at(local), none).unwrap();
         let peer = client.connect(server.address().unwrap(), None).unwrap();
         call_until(&mut client, &mut server, peer, |state| state.lacks_stamps == Some(Lack::Path));
         call_until(&mut client, &mut server, peer, |state| state.least_rtt.is_some());
