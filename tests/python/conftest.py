@@ -16,9 +16,21 @@ import pytest
 import chromium
 import incast
 from incast import _core, cli
-from incast.base import links
+from incast.base import executor, links
+from incast.base.stopping import Stop
 
 SHORT = ("run.duration=5ms", "run.warmup=1ms")
+LOAD = """
+title = "A load"
+run = { duration = "2ms", warmup = "500us", schemes = ["dctcp", "timely"] }
+network.star.hosts = [{ name = "host", count = 4, rate = "10Gbps", delay = "1us" }]
+transport.kind = "stream"
+[[traffic]]
+kind = "poisson"
+from = "host"
+load = 0.1
+sizes = { fixed = "10KB" }
+"""
 
 
 @dataclass(frozen=True)
@@ -92,6 +104,34 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / "mine.toml"
     path.write_text(request.module.EXPERIMENT)
     return path
+
+
+@pytest.fixture
+def of_file(tmp_path: Path) -> incast.Scenario:
+    """A scenario that names a file which is gone: workers have what was read."""
+    (tmp_path / "load.toml").write_text(LOAD.replace('fixed = "10KB"', 'file = "sizes.txt"'))
+    (tmp_path / "sizes.txt").write_text("10000 0\n10001 1\n")
+    scenario = incast.load(tmp_path / "load.toml")
+    (tmp_path / "sizes.txt").unlink()
+    return scenario
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the runs of studies, which are made in this process from here on."""
+    names: list[str] = []
+
+    def here(work: Any, tasks: list[Any], *_: object, stop: Stop, **__: object) -> Iterator[Any]:  # noqa: ANN401
+        for task in tasks:  # to which more may be appended
+            names.append(task[1].name)
+            outcome = work(task)
+            if outcome is None:
+                stop.ask()
+                return
+            yield task, outcome
+
+    monkeypatch.setattr(executor, "executed", here)
+    return names
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Runs on a real Dask scheduler and its workers, on loopback: the same results, whatever dies."""
 
-import errno
 import os
 import random
 import re
@@ -24,21 +23,9 @@ from dask_cluster import Cluster, cluster
 from incast.base import cluster as clusters
 from incast.base import executor
 from incast.reproduce import driver, spec
-from incast.results import sweep_files
 
 Command = Callable[..., Finished]
 
-LOAD = """
-title = "A load"
-run = { duration = "2ms", warmup = "500us", schemes = ["dctcp", "timely"] }
-network.star.hosts = [{ name = "host", count = 4, rate = "10Gbps", delay = "1us" }]
-transport.kind = "stream"
-[[traffic]]
-kind = "poisson"
-from = "host"
-load = 0.1
-sizes = { file = "sizes.txt" }
-"""
 EXPERIMENT = """
 title = "Ours"
 place = "nowhere"
@@ -77,38 +64,20 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield found
 
 
-@pytest.fixture
-def load(tmp_path: Path) -> incast.Scenario:
-    """A scenario whose file is gone: workers have what was read."""
-    (tmp_path / "load.toml").write_text(LOAD)
-    (tmp_path / "sizes.txt").write_text("10000 0\n10001 1\n")
-    scenario = incast.load(tmp_path / "load.toml")
-    (tmp_path / "sizes.txt").unlink()
-    return scenario
-
-
 def dataset(out: Path) -> bytes:
     return (out / "runs.parquet").read_bytes()
 
 
 def test_a_sweep_is_the_same_to_the_byte(
-    dask: Cluster, load: incast.Scenario, tmp_path: Path
+    dask: Cluster, of_file: incast.Scenario, tmp_path: Path
 ) -> None:
     vary = {"traffic.0.load": "0.2..0.6/0.2"}
-    there = incast.sweep(load, vary=vary, seeds=3, out=tmp_path / "there", scheduler=dask.address)
+    there = incast.sweep(
+        of_file, vary=vary, seeds=3, out=tmp_path / "there", scheduler=dask.address
+    )
     assert there.complete, there.errors
-    incast.sweep(load, vary=vary, seeds=3, out=tmp_path / "here")
+    incast.sweep(of_file, vary=vary, seeds=3, out=tmp_path / "here")
     assert dataset(tmp_path / "there") == dataset(tmp_path / "here")
-
-
-def test_saturation_is_the_same(dask: Cluster, load: incast.Scenario, tmp_path: Path) -> None:
-    found = [
-        incast.saturate(
-            load, directory=tmp_path / str(where), loads=[0.2, 0.5], scheduler=where
-        ).to_dict()
-        for where in (None, dask.address)
-    ]
-    assert found[0] == found[1]
 
 
 def test_reproduction_is_the_same(dask: Cluster, tmp_path: Path) -> None:
@@ -198,28 +167,6 @@ def test_a_run_that_kills_workers_is_lost_alone_out_of_its_group(
     assert "was killed by the system" in failed["test_cluster:Steady[part=0.75]"]
     # Dask counts a death against all that the worker had, so others may be lost, but no group is.
     assert len(failed) < 8, failed
-
-
-def test_a_full_disk_is_one_error_and_the_same_call_goes_on(
-    dask: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    short = incast.load("incast").with_set(*SHORT)
-    real, room = sweep_files.staging.file, [4]
-
-    def file(target: Path) -> Any:  # noqa: ANN401
-        if target.parent.name == "runs" and room[0] == 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        room[0] -= target.parent.name == "runs"
-        return real(target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(sweep_files.staging, "file", file)
-        with pytest.raises(incast.OutputError, match=r"cannot be written: No space left on device"):
-            incast.sweep(short, "timely", seeds=12, out=tmp_path / "out", scheduler=dask.address)
-    assert len(list((tmp_path / "out" / "runs").iterdir())) == 4
-    incast.sweep(short, "timely", seeds=12, out=tmp_path / "out", scheduler=dask.address)
-    incast.sweep(short, "timely", seeds=12, out=tmp_path / "here")
-    assert dataset(tmp_path / "out") == dataset(tmp_path / "here")
 
 
 class Stand:
@@ -402,8 +349,13 @@ def silent() -> Iterator[str]:
         yield f"tcp://127.0.0.1:{listening.getsockname()[1]}"
 
 
-@pytest.mark.parametrize("kind", ["nobody", "silent", "nonsense", "no-name"])
-@pytest.mark.parametrize("name", ["sweep", "saturate", "tune", "reproduce"])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *((kind, "sweep") for kind in ("nobody", "silent", "nonsense", "no-name")),
+        *(("nobody", name) for name in ("saturate", "tune", "reproduce")),
+    ],
+)
 def test_a_cluster_that_does_not_answer_is_told_within_seconds(
     command: Command, kind: str, name: str
 ) -> None:
@@ -437,7 +389,7 @@ def test_without_dask_it_says_what_to_install(
     )
 
 
-def test_a_tuning_on_a_cluster_is_that_of_this_machine(dask: Cluster, tmp_path: Path) -> None:
+def test_rounds_on_a_cluster_are_those_of_this_machine(dask: Cluster, tmp_path: Path) -> None:
     short = incast.load("incast").with_set(*SHORT)
     found = [
         incast.tune(

@@ -313,28 +313,6 @@ def test_workers_end_where_nobody_takes_their_results(short: incast.Scenario) ->
     assert time.monotonic() - began < 5
 
 
-def test_saturation_side_by_side_is_the_same(tmp_path: Path) -> None:
-    text = """
-        title = "A load"
-        run = { duration = "2ms", warmup = "500us", schemes = ["dctcp", "timely"] }
-        network.star.hosts = [{ name = "host", count = 4, rate = "10Gbps", delay = "1us" }]
-        transport.kind = "stream"
-        [[traffic]]
-        kind = "poisson"
-        from = "host"
-        load = 0.1
-        sizes = { fixed = "10KB" }
-    """
-    scenario = incast.Scenario.parse(text, "load.toml")
-    found = [
-        incast.saturate(scenario, directory=tmp_path / str(jobs), loads=[0.2, 0.5, 0.9], jobs=jobs)
-        for jobs in (1, 2)
-    ]
-    assert found[0].to_dict() == found[1].to_dict()
-    assert files(tmp_path / "1") == files(tmp_path / "2")
-    assert [point.scheme for point in found[1].points[:3]] == ["dctcp"] * 3
-
-
 def test_bars_of_many_runs_go_when_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=100)

@@ -11,14 +11,15 @@ import incast
 from incast.terminal import progress
 
 
-def test_the_bar_of_a_sweep_tells_runs_done_failed_and_left_and_the_time_left(
+def test_the_bar_of_a_study_tells_runs_done_failed_and_left_and_the_time_left(
     monkeypatch: pytest.MonkeyPatch, short: incast.Scenario, tmp_path: Path
 ) -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=100)
     monkeypatch.setattr(progress, "_terminal", lambda *, visible: console if visible else None)
-    with progress.bar_of_sweep(5, 2, visible=True) as show:
-        show(3, 1)
+    with progress.bar_of_study(visible=True) as show:
+        show(2, 0, 5)
+        show(3, 1, 5)
     shown = screen.getvalue()
     assert "3 runs done, 1 failed, 1 left" in shown
     # The time left stands before its word.

@@ -3,7 +3,6 @@
 A scheme of it carries all of the offered load up to its capacity, and the capacity beyond.
 """
 
-import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +12,10 @@ import polars as pl
 import pytest
 
 import incast
-from conftest import Finished
+from conftest import LOAD, Finished
 from incast import _core
 from incast.api import saturation, scenarios
-from incast.figures import saturation as drawn
+from incast.figures import canvas
 from incast.results.saturation import OpenLoop, Point, Saturation
 from synthetic import FakeRun, FakeTable
 
@@ -69,8 +68,9 @@ class FakeScenario:
 
 
 @pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
+def ran(made: list[str], monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
     """The runs, in order, as scheme and load."""
+    assert made == []
     done: list[tuple[str, float]] = []
 
     def run(scenario: FakeScenario, scheme: str, *, seed: int, **_: object) -> FakeRun:
@@ -110,7 +110,7 @@ def search(scenario: FakeScenario, *schemes: str, **options: object) -> Saturati
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(drawn, "save", lambda _figure, path: path.touch())  # drawn, not written
+    monkeypatch.setattr(canvas, "save", lambda _figure, path: path.touch())  # drawn, not written
 
 
 def test_the_gap_is_halved_three_times(
@@ -167,37 +167,42 @@ def test_a_run_that_is_there_is_not_run_again(
     assert ran == [("good", 0.3)]
 
 
-@pytest.mark.parametrize("change", ["seed", "scenario", "version", "damage", "incomplete"])
-def test_a_run_of_something_else_is_run_again(
-    ran: list[tuple[str, float]],
-    scenario: FakeScenario,
-    monkeypatch: pytest.MonkeyPatch,
-    change: str,
+def test_another_seed_or_traffic_is_another_run(
+    ran: list[tuple[str, float]], scenario: FakeScenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search(scenario, loads=[0.2])
+    search(scenario, loads=[0.2], seed=7)
+    monkeypatch.setattr(
+        FakeScenario, "open_loops", lambda _: [(0, "rpc", "poisson"), (1, "other", "poisson")]
+    )
+    search(scenario, loads=[0.2], traffic="0")
+    assert len(ran) == 2
+    search(scenario, loads=[0.2], traffic="1")
+    assert len(ran) == 3
+
+
+def test_a_run_that_fails_is_told_and_the_others_are_kept(
+    ran: list[tuple[str, float]], scenario: FakeScenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = _core.run
+
+    def posts_nothing(scenario: FakeScenario, scheme: str, **options: Any) -> FakeRun:  # noqa: ANN401
+        given: Any = scenario
+        found: Any = run(given, scheme, **options)
+        rows = found.tables[0].rows.with_columns(offered_gbps=0.0)
+        at = scenario.toml().endswith("=0.4")
+        return (
+            FakeRun(scheme, 1, tables=(FakeTable("load", rows), *found.tables[1:])) if at else found
+        )
+
+    monkeypatch.setattr(_core, "run", posts_nothing)
+    with pytest.raises(incast.IncastError, match=r"^good, load 0\.4: nothing was offered"):
+        search(scenario, loads=[0.2, 0.4])
+    assert len(ran) == len(list(Path("out/runs").iterdir())) == 2
     ran.clear()
-    place = Path("out/good/load-0.2/run.json")
-    options: dict[str, Any] = {"loads": [0.2]}
-    match change:
-        case "seed":
-            options["seed"] = 7
-        case "scenario":
-            scenario = FakeScenario("# other\n" + scenario.text)
-        case "version":
-            monkeypatch.setattr(_core, "__version__", "0.0.1")
-        case "damage":
-            place.unlink()
-            for file in place.parent.iterdir():
-                file.unlink()
-        case "incomplete":
-            run = json.loads(place.read_text())
-            run["complete"] = run["runs"][0]["complete"] = False
-            place.write_text(json.dumps(run))
-    said = r"out: the result of good \(seed 1, .*\) will be replaced"
-    lost = change in ("seed", "scenario", "version")
-    with pytest.warns(incast.OutputWarning, match=said) if lost else contextlib.nullcontext():
-        search(scenario, **options)
-    assert ran == [("good", 0.2)]
+    monkeypatch.setattr(_core, "run", run)
+    search(scenario, loads=[0.2, 0.4])
+    assert ran == [("good", 0.4)]
 
 
 def test_what_is_stopped_goes_on_from_there(
@@ -228,7 +233,7 @@ def test_what_is_stopped_goes_on_from_there(
 def test_everything_is_kept(ran: list[tuple[str, float]], scenario: FakeScenario) -> None:
     found = search(scenario, "good", "poor", loads=[0.5, 1.0])
     assert {path.name for path in Path("out").iterdir()} == {
-        "good", "poor", "saturation.json", "saturation.parquet", "saturation.png", "saturation.svg",
+        "figures", "runs", "saturation.json", "saturation.parquet", "scenario.toml",
     }  # fmt: skip
     assert pl.read_parquet("out/saturation.parquet").equals(found.table)
     said = json.loads(Path("out/saturation.json").read_text())
@@ -236,19 +241,10 @@ def test_everything_is_kept(ran: list[tuple[str, float]], scenario: FakeScenario
         "scheme": "poor", "saturated_load": None, "first_above": 0.5,
         "doubts": found.doubts("poor"),
     }  # fmt: skip
-    assert incast.Result.read("out/good/load-0.5").complete
+    assert {path.name for path in Path("out/figures").iterdir()} == {
+        "saturation.png", "saturation.svg",
+    }  # fmt: skip
     assert len(ran) == 2 + 3 + 2
-
-
-def test_a_foreign_directory_is_left_alone(
-    ran: list[tuple[str, float]], scenario: FakeScenario
-) -> None:
-    Path("out").mkdir()
-    Path("out/notes.txt").touch()
-    with pytest.raises(incast.OutputError, match="something else"):
-        search(scenario)
-    assert ran == []
-    assert [path.name for path in Path("out").iterdir()] == ["notes.txt"]
 
 
 @pytest.mark.parametrize(
@@ -375,10 +371,19 @@ def test_the_command_prints_a_table_and_the_load(
     assert "poor: saturated already at 0.7" in done.out
     row = next(line for line in done.out.splitlines() if " 0.9 " in line)
     assert row.split() == ["good", "0.9", "9.00", "8.30", "0.9222", "9.0", "100"]
-    assert Path("results/made-up-saturation/saturation.png").is_file()
+    assert Path("results/made-up-saturation/figures/saturation.png").is_file()
     as_json = json.loads(command("saturate", "x", "--from", "0.7", "--to", "0.9", "--json").out)
     assert as_json["schemes"][0]["saturated_load"] == 0.8625
     assert len(ran) == 6 + 3
-    again = command("saturate", "x", "--from", "0.7", "--to", "0.9", "--seed", "8", "--cc", "good")
-    assert again.err.startswith("note: results/made-up-saturation: the result of good (seed 1, ")
-    assert again.err.count("\n") == 1
+
+
+def test_points_are_those_of_a_run_of_their_load(tmp_path: Path) -> None:
+    scenario = incast.Scenario.parse(LOAD, "load.toml")
+    found = incast.saturate(scenario, directory=tmp_path / "real", loads=[0.2, 0.5], jobs=2)
+    assert found.schemes == ("dctcp", "timely")
+    for point in found.points:
+        there = scenario.with_set(f"traffic.0.load={point.load:g}")
+        load = incast.run(there, point.scheme).table("load").row(0, named=True)
+        assert (point.offered_gbps, point.carried_gbps) == (
+            load["offered_gbps"], load["carried_gbps"],
+        )  # fmt: skip

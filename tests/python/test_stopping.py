@@ -206,7 +206,6 @@ def of_session(session: int) -> list[int]:
 def finished(folder: Path) -> dict[Path, tuple[int, int]]:
     """The files of runs that have ended: none of them is made a second time."""
     files = [*folder.glob("out/runs/*.json"), *folder.glob("out/.runs/*.json")]
-    files += folder.glob("out/*/load-*/run.json")
     return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in files}
 
 

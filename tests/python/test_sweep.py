@@ -22,29 +22,18 @@ import polars as pl
 import pytest
 
 import incast
-from conftest import SHORT, Finished, children, gone
+from conftest import LOAD, SHORT, Finished, children, gone
 from incast import _core
-from incast.api import sweep_plan, sweeping
-from incast.results import seeds, sweep_files
+from incast.api import study, sweeping
+from incast.results import seeds, study_files
 from incast.results.axes import axes_of
+from incast.results.study_files import StudyFolder
 
 pytestmark = pytest.mark.usefixtures("hears_ctrl_c")
 
 Command = Callable[..., Finished]
 SET = tuple(word for assignment in SHORT for word in ("--set", assignment))
 VARY: dict[str, Any] = {"cc.timely.t_high": "100us,1ms", "traffic.0.connections": [1, 4]}
-
-LOAD = """
-title = "A load"
-run = { duration = "2ms", warmup = "500us", schemes = ["dctcp", "timely"] }
-network.star.hosts = [{ name = "host", count = 4, rate = "10Gbps", delay = "1us" }]
-transport.kind = "stream"
-[[traffic]]
-kind = "poisson"
-from = "host"
-load = 0.1
-sizes = { fixed = "10KB" }
-"""
 
 
 def swept(scenario: incast.Scenario, out: Path, **options: Any) -> incast.Sweep:  # noqa: ANN401
@@ -92,7 +81,7 @@ def test_equal_seeds_have_equal_arrivals_under_all_schemes_and_parameters() -> N
     )
     arrivals: dict[int, list[pl.DataFrame]] = {}
     for run in plan.runs.values():
-        result = incast.run(sweep_plan.changed(run), run.scheme, seed=run.seed)
+        result = incast.run(run.changed, run.scheme, seed=run.seed)
         own = result.table("messages").select("flow", "message", "posted_us", "bytes")
         arrivals.setdefault(run.seed, []).append(own.sort("flow", "message"))
     assert sorted(arrivals) == [1, 2]
@@ -141,23 +130,10 @@ def test_the_dataset_does_not_depend_on_jobs(
     assert dataset(tmp_path / "out") == dataset(whole.directory or Path())
 
 
-def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The runs that are made from here on, in this process."""
-    made: list[str] = []
-
-    def here(_work: object, tasks: list[Any], *_: object, **__: object) -> Any:  # noqa: ANN401
-        for task in tasks:
-            made.append(task[1].name)
-            yield task, sweeping.execute_run(task, threads="1")
-
-    monkeypatch.setattr("incast.base.executor.executed", here)
-    return made
-
-
 def test_only_what_is_missing_is_run(
-    short: incast.Scenario, whole: incast.Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = counted(monkeypatch)
+    short: incast.Scenario, whole: incast.Sweep, made: list[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     out = tmp_path / "out"
     swept(short, out, vary={**VARY, "traffic.0.connections": [1]}, seeds=2)
     assert len(made) == (1 + 2) * 2
@@ -176,16 +152,13 @@ def test_only_what_is_missing_is_run(
     swept(short.with_set("run.duration=6ms"), out)
     assert len(made) == 18
     made.clear()
-    engine = sweep_plan.engine.own()._replace(digest="another build")
-    monkeypatch.setattr(sweep_plan.engine, "own", lambda: engine)
+    engine = study.engine.own()._replace(digest="another build")
+    monkeypatch.setattr(study.engine, "own", lambda: engine)
     swept(short, out)
     assert len(made) == 18
 
 
-def test_files_that_a_scenario_names_are_part_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = counted(monkeypatch)
+def test_files_that_a_scenario_names_are_part_of_it(made: list[str], tmp_path: Path) -> None:
     text = LOAD.replace('{ fixed = "10KB" }', '{ file = "sizes.txt" }')
     (tmp_path / "load.toml").write_text(text)
     found = []
@@ -198,20 +171,16 @@ def test_files_that_a_scenario_names_are_part_of_it(
     assert kept.inputs == {"sizes.txt": "20000 0\n20001 1\n"}
 
 
-def test_workers_get_the_files_that_a_scenario_names(tmp_path: Path) -> None:
-    (tmp_path / "load.toml").write_text(
-        LOAD.replace('{ fixed = "10KB" }', '{ file = "sizes.txt" }')
-    )
-    (tmp_path / "sizes.txt").write_text("10000 0\n10001 1\n")
-    scenario = incast.load(tmp_path / "load.toml")
-    (tmp_path / "sizes.txt").unlink()
-    found = incast.sweep(scenario, vary={"traffic.0.load": "0.2,0.4"}, out=tmp_path / "out")
+def test_workers_get_the_files_that_a_scenario_names(
+    of_file: incast.Scenario, tmp_path: Path
+) -> None:
+    found = incast.sweep(of_file, vary={"traffic.0.load": "0.2,0.4"}, out=tmp_path / "out")
     assert found.complete, found.errors
     assert (found.runs["messages"] > 0).all()
 
 
 def test_a_run_that_fails_is_a_row_with_its_error(
-    short: incast.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    short: incast.Scenario, made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, luck = _core.run, {"bad": True}
 
@@ -220,7 +189,6 @@ def test_a_run_that_fails_is_a_row_with_its_error(
             raise incast.ScenarioError("no such luck")
         return real(scenario, scheme, **options)
 
-    made = counted(monkeypatch)
     monkeypatch.setattr(_core, "run", run)
     found = swept(short, tmp_path / "out")
     assert (found.done, found.failed, found.complete) == (20, 4, False)
@@ -284,10 +252,11 @@ def test_workers_that_are_killed_at_random_cost_nothing_but_time(
 
 
 def test_a_full_disk_is_one_error_and_loses_nothing(
-    short: incast.Scenario, whole: incast.Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    short: incast.Scenario, whole: incast.Sweep, made: list[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     out = tmp_path / "out"
-    real, room = sweep_files.staging.file, [5]
+    real, room = study_files.staging.file, [5]
 
     def file(target: Path) -> Any:  # noqa: ANN401
         if target.parent.name == "runs" and room[0] == 0:
@@ -296,13 +265,13 @@ def test_a_full_disk_is_one_error_and_loses_nothing(
         return real(target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sweep_files.staging, "file", file)
+        patch.setattr(study_files.staging, "file", file)
         with pytest.raises(incast.OutputError, match=r"cannot be written: No space left on device"):
             swept(short, out)
     assert len(list((out / "runs").iterdir())) == 5
     with pytest.raises(incast.ResultError, match="the sweep has no dataset yet"):
         incast.Sweep.read(out)
-    made = counted(monkeypatch)
+    made.clear()
     swept(short, out)
     assert len(made) == 18 - 5
     assert dataset(out) == dataset(whole.directory or Path())
@@ -415,16 +384,22 @@ def test_a_parameter_that_a_scheme_sets_itself_is_no_axis(short: incast.Scenario
         sweeping.planned(short, ["timely[t_high=1ms]"], axes_of(["cc.timely.t_high=1us,2us"]), 1)
 
 
-def test_something_else_is_not_replaced(command: Command) -> None:
-    Path("mine").mkdir()
-    Path("mine/thesis.tex").touch()
-    done = command("sweep", "incast", *SET, "--cc", "timely", "--out", "mine")
-    assert done.error == "error: mine: holds something else than a sweep\n"
+def test_something_else_is_not_replaced(tmp_path: Path) -> None:
+    for kind, name, what in (
+        ("sweep", "thesis.tex", "something else than a sweep"),
+        ("tuning", "sweep.json", "something else than a tuning"),
+        ("saturation", "saturation.json", "a saturation of another version of incast; name anoth"),
+    ):
+        place = tmp_path / kind
+        place.mkdir()
+        (place / name).touch()
+        with pytest.raises(incast.OutputError, match=f"{kind}: holds {what}"):
+            StudyFolder(place, kind).claim()  # type: ignore[arg-type]
+        assert [one.name for one in place.iterdir()] == [name]
 
 
+@pytest.mark.usefixtures("made")
 def test_failed_runs_are_exit_code_1(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted(monkeypatch)
-
     def run(*_: object, **__: object) -> _core.Run:
         raise MemoryError
 

@@ -268,15 +268,10 @@ def test_bad_input_gets_one_sentence(
     assert "\n" not in str(error.value)
 
 
-def test_the_command_refuses_on_one_line(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_refuses_on_one_line(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     line = ["tune", "incast", "--cc", "timely", "--minimize", "rtt_p99_us"]
     assert "--trials 0: expected a number from 1" in command(*line, "--trials", "0").error
     assert 'unknown algorithm "timley"' in command(*line[:3], "timley", *line[4:]).error
-    (tmp_path / "used").mkdir()
-    (tmp_path / "used" / "file").touch()
-    assert "used: holds something else than a tuning" in command(*line, "--out", "used").error
     monkeypatch.setitem(extras._MODULES, "tune", ("optuna", "no_such_module"))
     assert command(*line).error == (
         "error: tunings need no_such_module, which is not installed: pip install 'incast[tune]'\n"

@@ -10,7 +10,7 @@ from incast import _core
 from incast._core import AlgorithmError, IncastError, ParameterError, Scenario
 from incast.api import costs, guests
 from incast.api.costs import Cost, CostError
-from incast.base import executor, machine, pool
+from incast.base import machine, pool
 from incast.base.machine import Meter
 from incast.base.stopping import Stop
 from incast.results.tables import SchemeRun, held
@@ -84,7 +84,7 @@ def side_by_side(
     Raises:
         CostError: So many do not fit the memory.
     """
-    most = min(len(plans), jobs or machine.usable_cores() // _threads(plans[0]) or 1)
+    most = min(len(plans), at_once(jobs, plans[0].threads or plans[0].scenario.threads))
     if most == 1 or (whatever_it_costs and jobs is not None):
         return most
     known: dict[tuple[Scenario, str], Cost] = {}
@@ -96,18 +96,28 @@ def side_by_side(
     if jobs is None and sum(cost.seconds for cost in each) < _WORTH_S:
         return 1
     largest = max(each, key=lambda cost: cost.memory_bytes)
+    return fitting(plans[0].scenario.name, largest, most, jobs)
+
+
+def at_once(jobs: int | None, threads: int | str) -> int:
+    """The number of runs that cores suffice for: what was asked for, or a core for each thread."""
+    cores = machine.usable_cores()
+    return jobs or cores // (cores if threads == "auto" else int(threads)) or 1
+
+
+def fitting(name: str, largest: Cost, most: int, jobs: int | None) -> int:
+    """The number of runs side by side, `most` or fewer, that the memory holds.
+
+    Raises:
+        CostError: It does not hold as many as were asked for.
+    """
     for count in range(most, 1, -1):
         why = costs.too_much(largest, at_once=count)
         if why is None:
             return count
         if jobs is not None:
-            raise CostError(f"{plans[0].scenario.name}: {why}; or take fewer --jobs")
+            raise CostError(f"{name}: {why}; or take fewer --jobs")
     return 1
-
-
-def _threads(plan: Plan) -> int:
-    threads = plan.threads or plan.scenario.threads
-    return machine.usable_cores() if threads == "auto" else int(threads)
 
 
 def runs(
@@ -117,12 +127,10 @@ def runs(
     used: Meter,
     *,
     progress: bool,
-    scheduler: str | None = None,
 ) -> Iterator[tuple[Plan, SchemeRun]]:
     """Makes the runs, `jobs` of them side by side, and yields each when it is done.
 
-    With the address of a Dask scheduler its workers make them. Where `ulimit -v` sets a limit each
-    is made in another process: one that comes to it is aborted.
+    Where `ulimit -v` sets a limit each is made in another process: one that comes to it is aborted.
 
     When `stop` asks, runs that are under way end with what there is and are yielded, those that
     have not begun are left out, and the iterator ends. So it is where a run fails, before that is
@@ -133,8 +141,8 @@ def runs(
     """
     with bars_of(len(plans), visible=progress) as shown:
         made = (
-            _in_processes(plans, jobs, stop, used, shown, scheduler)
-            if jobs > 1 or scheduler is not None or machine.is_limited()
+            _in_processes(plans, jobs, stop, used, shown)
+            if jobs > 1 or machine.is_limited()
             else _in_turn(plans, stop, used, shown)
         )
         for done, (plan, run) in enumerate(made, 1):
@@ -159,12 +167,7 @@ def _in_turn(
 
 
 def _in_processes(
-    plans: Sequence[Plan],
-    jobs: int,
-    stop: Stop,
-    used: Meter,
-    shown: Bars,
-    scheduler: str | None,
+    plans: Sequence[Plan], jobs: int, stop: Stop, used: Meter, shown: Bars
 ) -> Iterator[tuple[Plan, SchemeRun]]:
     lengths = {plan.name: plan.scenario.duration_s for plan in plans}
 
@@ -174,16 +177,15 @@ def _in_processes(
 
     began = time.monotonic()
     peaks: dict[int, int] = {}
-    for plan, simulated in executor.executed(
+    for plan, simulated in pool.executed(
         partial(
             _simulate,
-            reports=shown.visible and scheduler is None,
+            reports=shown.visible,
             classes=guests.parcel(plan.scheme for plan in plans),
         ),
         plans,
         jobs,
         label=_said,
-        scheduler=scheduler,
         stop=stop,
         hear=hear if shown.visible else None,
     ):

@@ -1,33 +1,28 @@
-"""The load at which a network saturates: runs at rising loads, each kept in its directory."""
+"""The load at which a network saturates: runs at rising loads, then between two of them."""
 
-import json
 import math
 import os
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from incast import _core
-from incast._core import ParameterError, Scenario
-from incast.api import batch, costs, scenarios
+from incast._core import IncastError, ParameterError, Run, Scenario
+from incast.api import guests, scenarios, study
 from incast.api.interruption import Interrupted
-from incast.api.result import Result
 from incast.api.scenarios import Schemes
-from incast.base import extras, staging
-from incast.base.machine import Meter
-from incast.base.stopping import Stop
-from incast.results import store
+from incast.api.study import Options, Round, Study, StudyRun, Values
+from incast.base import extras
 from incast.results.measures import p99_slowdown, posted_while_measured
-from incast.results.saturation import OpenLoop, Point, Saturation
-from incast.results.store import OutputError, OutputWarning
+from incast.results.saturation import TABLE, OpenLoop, Point, Saturation
 from incast.results.stored import ResultError
+from incast.results.study_files import Outcome, StudyFolder
+from incast.results.tables import frame
 
 # The number of times that the gap between the highest carried load and the next is halved.
 _HALVINGS = 3
-_FILE = "saturation.json"
 MOST_LOADS = 1000
 """The most loads of one search."""
 
@@ -51,15 +46,6 @@ def grid(lowest: float, highest: float, step: float) -> list[float]:
         )
     count = math.floor(gaps + 1e-9)
     return [round(lowest + place * step, 6) for place in range(count + 1)]
-
-
-def hardest(scenario: Scenario, loads: Sequence[float], wanted: str | None = None) -> Scenario:
-    """The scenario at the highest of the loads, which takes most.
-
-    Raises:
-        ParameterError: It is not said whose load is raised, or it cannot be so high.
-    """
-    return scenario.with_set(open_loop(scenario, wanted).at(max(loads)))
 
 
 def open_loop(scenario: Scenario, wanted: str | None = None) -> OpenLoop:
@@ -103,9 +89,9 @@ def saturate(
     """Finds the load up to which each scheme carries what is offered.
 
     Runs at each of the loads, then halves the gap between the highest that is carried and the
-    lowest that is not three times. Each run is a result of its own in the directory; one that is
-    there, complete and of the same scenario, seed and version, is not run again. Ctrl-C raises
-    `Interrupted`, a KeyboardInterrupt, whose `result` has what there is.
+    lowest that is not three times. Runs are kept in the directory as soon as they end: the same
+    call makes only those that are missing. Ctrl-C raises `Interrupted`, a KeyboardInterrupt, whose
+    `result` has what there is.
 
     Args:
         scenario: A scenario, the path of one, or the name of one that ships with the package.
@@ -118,23 +104,20 @@ def saturate(
         threads: How many threads each run has, a number or `auto`; what the scenario says if None.
             Results are the same.
         jobs: How many runs go side by side, each in a process of its own; if None, as many as there
-            are cores, unless the runs take seconds only. Results are the same.
+            are cores for their threads. Results are the same.
         scheduler: The address of a Dask scheduler whose workers make the runs, such as
             `tcp://HOST:8786`; the processes of this machine if None. Results are the same.
-        progress: Shows simulated time and time left of each run on the terminal.
+        progress: Shows runs done, failed and left on the terminal.
         whatever_it_costs: Runs what needs more memory than there seems to be, and does not warn of
-            runs of hours.
+            hours.
 
     Raises:
         CostError: A run would need more memory than this machine has.
         Interrupted: Ctrl-C.
-        ScenarioError: The scenario cannot be read or run.
+        IncastError: A run fails.
+        ScenarioError: The scenario cannot be read.
         ParameterError: A scheme, a load, the traffic, the threads or the jobs do not fit.
         OutputError: The directory cannot be written or holds something else.
-
-    Warns:
-        OutputWarning: The directory has runs of another scenario, seed or version, which are
-            replaced.
 
     Example:
         ```python
@@ -148,205 +131,167 @@ def saturate(
         found.saturated("timely")  # the highest load that is carried, and the next above it
         ```
     """
-    chosen = scenario if not isinstance(scenario, (str, os.PathLike)) else scenarios.load(scenario)
-    if not 0 < threshold <= 1:
-        raise ParameterError(f"threshold {threshold:g}: expected more than 0 and at most 1")
-    asked = sorted(set(grid(0.1, 1.0, 0.1) if loads is None else loads))
-    if not asked or len(asked) > MOST_LOADS:
-        raise ParameterError(f"{len(asked)} loads: expected 1 to {MOST_LOADS}")
-    raised = open_loop(chosen, traffic)
-    schemes = scenarios.check_schemes(chosen, cc)
-    for load in asked:  # all loads are checked before any is run
-        hottest = chosen.with_set(raised.at(load))
-    if not whatever_it_costs and scheduler is None:
-        costs.check(hottest, schemes)
-    search = _Search(
-        chosen,
-        raised,
-        chosen.seed if seed is None else seed,
-        Path(directory),
-        progress,
-        scenarios.check_threads(threads),
-        batch.check_jobs(jobs),
-        whatever_it_costs,
-        scheduler,
+    chosen = scenarios.load(scenario) if isinstance(scenario, (str, os.PathLike)) else scenario
+    # All is checked before anything is run.
+    found = planned(
+        chosen, cc, grid(0.1, 1.0, 0.1) if loads is None else loads, threshold, traffic, seed
     )
-    search.claim()
-    if of := search.replaces(schemes, asked):
-        warnings.warn(
-            f"{search.directory}: {of} will be replaced, for it is of another scenario, seed or "
-            "version",
-            OutputWarning,
-            stacklevel=2,
-        )
-    points: dict[str, list[Point]] = {scheme: [] for scheme in schemes}
-
-    def outcome(*, complete: bool) -> Saturation:
-        all_points = tuple(point for own in points.values() for point in own)
-        return Saturation(
-            chosen, raised, schemes, search.seed, threshold, all_points, complete=complete
-        )
-
-    with Stop() as stop:
-        # One after the other, a scheme is searched to its end before the next one is begun.
-        for together in (
-            [list(schemes)] if jobs != 1 or scheduler else [[scheme] for scheme in schemes]
-        ):
-            _sweep(search, together, asked, points, lambda: outcome(complete=False), stop)
-    found = outcome(complete=not stop.asked)
-    try:
-        search.write(found)
-    except KeyboardInterrupt:  # at the figure; the numbers are written by then
-        raise Interrupted(found) from None
-    if stop.asked:
-        raise Interrupted(found)
-    return found
-
-
-def _sweep(
-    search: "_Search", schemes: Sequence[str], loads: Sequence[float],
-    points: dict[str, list[Point]], so_far: Callable[[], Saturation], stop: Stop,
-) -> None:  # fmt: skip
-    """Adds the points of schemes: at the loads, then between carried and not; all until stopped."""
-    search.add(points, [(scheme, load) for scheme in schemes for load in loads], stop)
-    for _ in range(_HALVINGS):
-        if stop.asked:
-            return
-        reached = so_far()
-        gaps = [(scheme, *reached.saturated(scheme)) for scheme in schemes]
-        between = [
-            (scheme, round((carried + above) / 2, 6))
-            for scheme, carried, above in gaps
-            if carried is not None and above is not None
-        ]
-        search.add(points, between, stop)
+    jobs = None if jobs == 1 and scheduler is not None else jobs
+    options = Options(jobs, scheduler, threads, progress, whatever_it_costs)
+    return execute(found, Path(directory), options)
 
 
 @dataclass(frozen=True)
-class _Search:
+class SaturationPlan:
+    """The loads at which a search begins, and what it looks for."""
+
     scenario: Scenario
     traffic: OpenLoop
+    schemes: tuple[str, ...]
     seed: int
-    directory: Path
-    progress: bool
-    threads: str | None
-    jobs: int | None
-    whatever_it_costs: bool
-    scheduler: str | None
+    threshold: float
+    loads: tuple[float, ...]
 
-    def claim(self) -> None:
-        """Makes the directory ours, or refuses one that holds something else."""
+
+def planned(
+    scenario: Scenario,
+    cc: Schemes,
+    loads: Sequence[float],
+    threshold: float,
+    traffic: str | None,
+    seed: int | None,
+) -> SaturationPlan:
+    """The plan of a search, found fit to run.
+
+    Raises:
+        ParameterError: A scheme, a load, the threshold or the traffic does not fit.
+    """
+    if not 0 < threshold <= 1:
+        raise ParameterError(f"threshold {threshold:g}: expected more than 0 and at most 1")
+    asked = tuple(sorted(set(loads)))
+    if not 1 <= len(asked) <= MOST_LOADS:
+        raise ParameterError(f"{len(asked)} loads: expected 1 to {MOST_LOADS}")
+    raised = open_loop(scenario, traffic)
+    schemes = scenarios.check_schemes(scenario, cc)
+    for load in asked:
+        scenario.with_set(raised.at(load))
+    seed = scenario.seed if seed is None else seed
+    return SaturationPlan(scenario, raised, schemes, seed, threshold, asked)
+
+
+def execute(plan: SaturationPlan, out: Path, options: Options) -> Saturation:
+    """Makes the runs that are missing in a directory, and writes the outcome.
+
+    Raises:
+        Interrupted: Ctrl-C.
+        IncastError: As `saturate`.
+    """
+    folder = StudyFolder(out, "saturation")
+    measure = partial(_measured, traffic=plan.traffic.index)
+    runs = Study(folder, plan.scenario, plan.schemes, options, measure)
+    search = _Search(plan, runs.outcomes)
+
+    def write(complete: bool) -> Saturation:
+        found = search.found(complete=complete)
+        folder.write(found.to_dict(), {TABLE: found.table}, scenario=plan.scenario)
+        return found
+
+    hardest = plan.scenario.with_set(plan.traffic.at(max(plan.loads)))
+    variants = [(hardest, scheme) for scheme in plan.schemes]
+    count = len(plan.schemes) * len(plan.loads)
+    found = runs.make(search.rounds(), count, lambda: variants, write)
+    if extras.have("figures"):
+        # Late: matplotlib takes half a second, and the numbers are written by now.
+        from incast.figures import canvas, saturation  # noqa: PLC0415
+
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            if any(self.directory.iterdir()) and not (self.directory / _FILE).is_file():
-                raise OutputError(f"{self.directory}: holds something else than a saturation")
-            (self.directory / _FILE).touch()
-            staging.clean(self.directory)
-            staging.check(self.directory)
-        except OSError as error:
-            raise self._unwritable(error) from None
+            canvas.write(folder, [("saturation", saturation.draw(found))])
+        except KeyboardInterrupt:
+            raise Interrupted(found) from None
+    return found
 
-    def replaces(self, schemes: Sequence[str], loads: Sequence[float]) -> str | None:
-        """The first earlier run that one at these loads would take the place of, in words."""
-        for scheme in schemes:
-            for load in loads:
-                text = self._at(load).toml()
-                if of := store.replaces(self._place(scheme, load), text, [scheme], self.seed):
-                    return of
-        return None
 
-    def _at(self, load: float) -> Scenario:
-        return self.scenario.with_set(self.traffic.at(load))
+class _Search:
+    """The points of a search: at all loads, then between what is carried and what is not."""
 
-    def _place(self, scheme: str, load: float) -> Path:
-        place = scheme.replace(":", ".").replace("/", "-")
-        return self.directory / place / f"load-{load:g}"
+    def __init__(self, plan: SaturationPlan, outcomes: Mapping[str, Outcome]) -> None:
+        self._plan = plan
+        self._outcomes = outcomes
+        self._asked: list[tuple[str, float, str]] = []
+        self._codes = {scheme: guests.digest_of(scheme) for scheme in plan.schemes}
 
-    def add(
-        self, points: dict[str, list[Point]], wanted: Sequence[tuple[str, float]], stop: Stop
-    ) -> None:
-        """Adds the points of schemes at loads, in this order; simulates those not known yet."""
-        found: dict[tuple[str, float], Point] = {}
-        plans: dict[batch.Plan, float] = {}
-        for scheme, load in wanted:
-            scenario = self._at(load)
-            result = self._known(self._place(scheme, load), scenario, scheme)
-            if result is not None:
-                found[scheme, load] = self._measured(result, scheme, load)
-                continue
-            name = f"{scheme}, load {load:g}"
-            threads = self.threads
-            plans[batch.Plan(scenario, scheme, scheme, self.seed, name, threads=threads)] = load
-        if plans:
-            jobs = 1
-            if self.scheduler is None:
-                jobs = batch.side_by_side(
-                    list(plans), self.jobs, whatever_it_costs=self.whatever_it_costs
-                )
-            made = batch.runs(
-                list(plans),
-                jobs,
-                stop,
-                Meter(),
-                progress=self.progress,
-                scheduler=self.scheduler,
+    def rounds(self) -> Iterator[Round]:
+        """The runs at the loads, then those of each halving.
+
+        Raises:
+            IncastError: A run failed.
+        """
+        plan = self._plan
+        yield self._runs([(scheme, load) for scheme in plan.schemes for load in plan.loads])
+        for _ in range(_HALVINGS):
+            reached = self.found()
+            gaps = [(scheme, *reached.saturated(scheme)) for scheme in plan.schemes]
+            yield self._runs(
+                [
+                    (scheme, round((carried + above) / 2, 6))
+                    for scheme, carried, above in gaps
+                    if carried is not None and above is not None
+                ]
             )
-            for plan, run in made:
-                if run.complete:
-                    result = Result(plan.scenario, (plan.scheme,), self.seed, {plan.scheme: run})
-                    store.write(result, self._place(plan.scheme, plans[plan]))  # as was said
-                    load = plans[plan]
-                    found[plan.scheme, load] = self._measured(result, plan.scheme, load)
+        self.found()
+
+    def found(self, *, complete: bool = False) -> Saturation:
+        """The points of all runs that have ended.
+
+        Raises:
+            IncastError: One failed.
+        """
+        plan, points = self._plan, []
+        for scheme in plan.schemes:
+            for own, load, key in self._asked:
+                outcome = self._outcomes.get(key)
+                if own != scheme or outcome is None:
+                    continue
+                if outcome.error is not None:
+                    raise IncastError(f"{scheme}, load {load:g}: {outcome.error}")
+                points.append(Point(scheme, load, **outcome.values))  # type: ignore[arg-type]
+        return Saturation(
+            plan.scenario,
+            plan.traffic,
+            plan.schemes,
+            plan.seed,
+            plan.threshold,
+            tuple(points),
+            complete=complete,
+        )
+
+    def _runs(self, wanted: Sequence[tuple[str, float]]) -> Round:
+        plan, found = self._plan, []
         for scheme, load in wanted:
-            if (scheme, load) in found:
-                points[scheme].append(found[scheme, load])
+            run = StudyRun(plan.scenario, (plan.traffic.at(load),), scheme, plan.seed)
+            text, traffic = study.digest(run.changed), f"traffic {plan.traffic.index}"
+            key = study.key_of(text, scheme, plan.seed, self._codes[scheme], traffic)
+            self._asked.append((scheme, load, key))
+            found.append((key, run))
+        return found
 
-    def _known(self, place: Path, scenario: Scenario, scheme: str) -> Result | None:
-        try:
-            result = Result.read(place)
-        except ResultError:
-            return None
-        same = (
-            result.scenario.toml() == scenario.toml()
-            and result.schemes == (scheme,)
-            and result.seed == self.seed
-            and result.version == _core.__version__
-        )
-        return result if same and result.complete else None
 
-    def _measured(self, result: Result, scheme: str, load: float) -> Point:
-        # A row for each traffic of the scenario, in its order.
-        row = result.table("load").row(self.traffic.index, named=True)
-        offered, carried = row["offered_gbps"], row["carried_gbps"]
-        if not offered > 0:
-            raise ResultError(
-                f"{scheme}, load {load:g}: nothing was offered in the measured time; "
-                "raise run.duration"
-            )
-        messages = result.table("messages").filter(pl.col("traffic") == row["traffic"])
-        slowdown, bound = p99_slowdown(messages, result.scenario)
-        sizes = posted_while_measured(messages, result.scenario)["bytes"].cast(pl.Float64)
-        square = float((sizes**2).sum())
-        equal = float(sizes.sum()) ** 2 / square if square else 0.0
-        return Point(
-            scheme, load, float(offered), float(carried), slowdown, sizes.len(), equal, bound
-        )
-
-    def write(self, found: Saturation) -> None:
-        """The outcome as JSON, as a table and, with matplotlib, as a figure."""
-        text = json.dumps(found.to_dict(), indent=2, allow_nan=False)
-        try:
-            with staging.file(self.directory / "saturation.parquet") as place:
-                found.table.write_parquet(place)
-            with staging.file(self.directory / _FILE) as place:
-                place.write_text(text + "\n", encoding="utf-8")
-            if found.points and extras.have("figures"):
-                # Late: matplotlib takes half a second, and the numbers are written by now.
-                from incast.figures import saturation  # noqa: PLC0415
-
-                saturation.write(found, self.directory)
-        except OSError as error:
-            raise self._unwritable(error) from None
-
-    def _unwritable(self, error: OSError) -> OutputError:
-        return store.unwritable(self.directory, error)
+def _measured(run: Run, scenario: Scenario, *, traffic: int) -> Values:
+    """The fields of a point."""
+    tables = {one.name: frame(one) for one in run.tables if one.name in ("load", "messages")}
+    # A row for each traffic of the scenario, in its order.
+    row = tables["load"].row(traffic, named=True)
+    if not row["offered_gbps"] > 0:
+        raise ResultError("nothing was offered in the measured time; raise run.duration")
+    messages = tables["messages"].filter(pl.col("traffic") == row["traffic"])
+    slowdown, bound = p99_slowdown(messages, scenario)
+    sizes = posted_while_measured(messages, scenario)["bytes"].cast(pl.Float64)
+    square = float((sizes**2).sum())
+    return {
+        "offered_gbps": float(row["offered_gbps"]),
+        "carried_gbps": float(row["carried_gbps"]),
+        "slowdown_p99": slowdown,
+        "messages": sizes.len(),
+        "equal_messages": float(sizes.sum()) ** 2 / square if square else 0.0,
+        "slowdown_p99_bound": bound,
+    }

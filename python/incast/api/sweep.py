@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from incast._core import ParameterError
 from incast.base import extras
 from incast.base.words import nearest
-from incast.results import store
-from incast.results.sweep_files import SweepFolder
+from incast.results import sweeps
+from incast.results.study_files import StudyFolder
 from incast.results.sweeps import USUAL, SweepRecord
 
 if TYPE_CHECKING:  # matplotlib takes half a second, which only figures cost
@@ -42,8 +42,7 @@ class Sweep(SweepRecord):
         Raises:
             ResultError: The directory holds no sweep.
         """
-        found = SweepFolder(Path(directory)).read()
-        return cls(**vars(found))
+        return cls(**vars(sweeps.read(Path(directory))))
 
     @property
     def usual_metrics(self) -> list[str]:
@@ -71,9 +70,9 @@ class Sweep(SweepRecord):
         """
         extras.need("figures")
         # Late: matplotlib takes half a second, which only figures cost.
-        from incast.figures import sweeps  # noqa: PLC0415
+        from incast.figures import sweeps as drawn  # noqa: PLC0415
 
-        return sweeps.why_not(self)
+        return drawn.why_not(self)
 
     def figure(self, metric: str) -> "Figure":
         """The figure of a metric: lines with bands over one axis, heat maps over two.
@@ -86,10 +85,11 @@ class Sweep(SweepRecord):
         self.check_metrics([metric])
         extras.need("figures")
         # Late: matplotlib takes half a second, which only figures cost.
-        from incast.figures import canvas, look, sweeps  # noqa: PLC0415
+        from incast.figures import canvas, look  # noqa: PLC0415
+        from incast.figures import sweeps as drawn  # noqa: PLC0415
 
         with look.use(look.Look()):
-            return canvas.on_canvas(sweeps.draw(self, metric))
+            return canvas.on_canvas(drawn.draw(self, metric))
 
     def write_figures(self, metrics: Sequence[str] = ()) -> list[Path]:
         """Draws a figure of each metric, of the usual ones if none is named, in its directory.
@@ -103,10 +103,7 @@ class Sweep(SweepRecord):
         names = self.check_metrics(metrics)
         extras.need("figures")
         # Late: matplotlib takes half a second, which only figures cost.
-        from incast.figures import sweeps  # noqa: PLC0415
+        from incast.figures import canvas  # noqa: PLC0415
 
-        folder = SweepFolder(self.directory or Path())
-        try:
-            return sweeps.write(self, names, folder.figures())
-        except OSError as error:
-            raise store.unwritable(folder.place, error) from None
+        folder = StudyFolder(self.directory or Path(), "sweep")
+        return canvas.write(folder, ((name, self.figure(name)) for name in names))

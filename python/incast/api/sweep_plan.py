@@ -1,36 +1,16 @@
 """The runs of a sweep, found fit to run before any is made."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from incast._core import IncastError, ParameterError, Scenario
-from incast.api import guests
-from incast.base import engine, schemes
+from incast.api import guests, study
+from incast.api.study import StudyRun
+from incast.base import schemes
 from incast.results.axes import MOST_VALUES, Axis, Point, points
 
 MOST_RUNS = 1_000_000
 """The most runs of a sweep."""
-
-
-@dataclass(frozen=True)
-class SweepRun:
-    """A run of a sweep, which may be that of several points."""
-
-    scenario: Scenario
-    """The scenario without what varies."""
-    assignments: tuple[str, ...]
-    """The changes that matter to the scheme."""
-    scheme: str
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """The name of the run in errors."""
-        at = f" at {', '.join(self.assignments)}" if self.assignments else ""
-        return f"{self.scheme}, seed {self.seed}{at}"
 
 
 @dataclass(frozen=True)
@@ -55,14 +35,13 @@ class SweepPlan:
     seeds: tuple[int, ...]
     places: tuple[Place, ...]
     """The rows by point, scheme and seed."""
-    runs: Mapping[str, SweepRun]
+    runs: Mapping[str, StudyRun]
     """The runs by their keys: those of equal text, scheme and seed are one."""
 
-    @cached_property
     def variants(self) -> list[tuple[Scenario, str]]:
         """The scenarios and schemes of the runs, each once."""
         found = {(run.assignments, run.scheme): run for run in self.runs.values()}
-        return [(changed(run), run.scheme) for run in found.values()]
+        return [(run.changed, run.scheme) for run in found.values()]
 
 
 def plan(
@@ -85,7 +64,7 @@ def plan(
     every = points(axes)
     refused: dict[tuple[int, str], str] = {}
     places: list[Place] = []
-    runs: dict[str, SweepRun] = {}
+    runs: dict[str, StudyRun] = {}
     digests = {scheme: guests.digest_of(scheme) for scheme in chosen}
     for point in every:
         variants: dict[tuple[str, ...], Scenario | str] = {}
@@ -99,11 +78,11 @@ def plan(
                 refused[point.number, scheme] = str(why)
                 places += [Place(point, scheme, seed, None, str(why)) for seed in seeds]
                 continue
-            text = digest(found)
+            text = study.digest(found)
             for seed in seeds:
-                key = key_of(text, scheme, seed, digests[scheme])
+                key = study.key_of(text, scheme, seed, digests[scheme])
                 places.append(Place(point, scheme, seed, key))
-                runs.setdefault(key, SweepRun(scenario, matter, scheme, seed))
+                runs.setdefault(key, StudyRun(scenario, matter, scheme, seed))
     _check_refused(every, axes, chosen, refused)
     return SweepPlan(scenario, tuple(axes), tuple(chosen), tuple(seeds), tuple(places), runs)
 
@@ -116,11 +95,6 @@ def relevant(point: Point, scheme: str) -> tuple[str, ...]:
         for key, value in point.values.items()
         if (section := _section(key)) is None or section == plain
     )
-
-
-def changed(run: SweepRun) -> Scenario:
-    """The scenario of a run."""
-    return run.scenario.with_set(*run.assignments) if run.assignments else run.scenario
 
 
 def _section(key: str) -> str | None:
@@ -139,7 +113,7 @@ def _check_axis(axis: Axis, scenario: Scenario, chosen: Sequence[str]) -> None:
         own = [scheme for scheme in chosen if schemes.parts(scheme).plain == section]
         if not own:
             # The name may be wrong, which is a better answer.
-            changed(SweepRun(scenario, axis.at(0), chosen[0], 0))
+            scenario.with_set(*axis.at(0))
             raise ParameterError(
                 f"{key}: none of the schemes, {', '.join(chosen)}, has this parameter; add "
                 f"--cc {section}"
@@ -204,15 +178,3 @@ def _of_values(
                     for scheme in of
                 ]
     yield whole
-
-
-def digest(scenario: Scenario) -> str:
-    """A digest of all that a scenario says, and of the simulator."""
-    said = [engine.own().version, engine.own().digest, scenario.toml(), scenario.inputs]
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-
-
-def key_of(text: str, scheme: str, seed: int, code: str) -> str:
-    """The key of a run: of the digest of its scenario, its scheme, seed, and that of a class."""
-    said = [text, scheme, seed, *([code] if code else [])]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]

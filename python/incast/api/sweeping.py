@@ -1,79 +1,19 @@
 """Sweeps: a scenario at all points of some axes, with several schemes and seeds."""
 
 import os
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from incast import _core
 from incast._core import ParameterError, Scenario
-from incast.api import batch, costs, guests, scenarios, sweep_plan
-from incast.api.costs import Cost, CostError
-from incast.api.interruption import Interrupted
+from incast.api import scenarios, sweep_plan
 from incast.api.scenarios import Schemes
+from incast.api.study import Options, Study
 from incast.api.sweep import Sweep
-from incast.api.sweep_plan import SweepPlan, SweepRun
-from incast.base import executor, machine, pool
-from incast.base.stopping import Stop
-from incast.results import ideals, sweeps, titles
+from incast.api.sweep_plan import SweepPlan
+from incast.results import sweeps, titles
 from incast.results.axes import Axis, Values, axes_of
-from incast.results.comparison import number
-from incast.results.run_files import Outcome
-from incast.results.sweep_files import SweepFolder
-from incast.results.sweeps import Row
-from incast.terminal import progress as shown
-
-_NONE: Mapping[str, bytes] = {}
-# The most scenarios whose costs are estimated; of more, as many evenly.
-_MOST_ESTIMATES = 300
-
-
-@dataclass(frozen=True)
-class Options:
-    """How the runs of a sweep are made; what they give is the same."""
-
-    jobs: int | None = None
-    """The number side by side; a core each if None."""
-    scheduler: str | None = None
-    """The address of a Dask scheduler whose workers make them."""
-    threads: str = "1"
-    progress: bool = False
-    whatever_it_costs: bool = False
-    baseline: str | None = None
-    """The scheme that the others are compared with; the first one if None."""
-    ask: Callable[[str], bool] | None = None
-    """Asks whether to go on with what takes long; without, there is a warning."""
-
-    @classmethod
-    def asked(
-        cls,
-        jobs: int | None,
-        scheduler: str | None,
-        *,
-        threads: int | str,
-        progress: bool,
-        whatever_it_costs: bool,
-    ) -> "Options":
-        """The options of a call in Python, found fit.
-
-        Raises:
-            ParameterError: Both jobs and a scheduler are given, or there cannot be so many threads
-                or jobs.
-        """
-        if scheduler is not None and jobs is not None:
-            raise ParameterError(
-                f"jobs {jobs} and scheduler {scheduler}: a cluster has as many runs side by side "
-                "as its workers have threads; leave one of the two out"
-            )
-        return cls(
-            batch.check_jobs(jobs),
-            scheduler,
-            scenarios.check_threads(threads) or "1",
-            progress,
-            whatever_it_costs,
-        )
+from incast.results.study_files import Outcome, StudyFolder
+from incast.results.sweeps import DATASET, DIFFERENCES, SUMMARY, Row
 
 
 def sweep(
@@ -142,13 +82,7 @@ def sweep(
     """
     chosen = scenario if isinstance(scenario, Scenario) else scenarios.load(scenario)
     found = planned(chosen, cc, axes_of(vary, zipped, points), seeds)
-    options = Options.asked(
-        jobs,
-        scheduler,
-        threads=threads,
-        progress=progress,
-        whatever_it_costs=whatever_it_costs,
-    )
+    options = Options(jobs, scheduler, threads, progress, whatever_it_costs)
     return execute(found, Path(out), options)
 
 
@@ -211,45 +145,28 @@ def seeds_of(text: str) -> int | list[int]:
     return [int(one) for one in texts]
 
 
-def execute(plan: SweepPlan, out: Path, options: Options) -> Sweep:
+def execute(plan: SweepPlan, out: Path, options: Options, baseline: str | None = None) -> Sweep:
     """Makes the runs that are missing in a directory, and writes the dataset.
+
+    Differences are to the baseline, to the first scheme if None.
 
     Raises:
         Interrupted: Ctrl-C.
         IncastError: As `sweep`.
     """
-    folder = SweepFolder(out)
-    folder.claim()
-    outcomes = folder.kept(list(plan.runs))
-    missing = {key: run for key, run in plan.runs.items() if key not in outcomes}
-    jobs = side_by_side(
-        plan.scenario.name, len(missing), lambda: _cost(plan, len(missing)), options
-    )
-    failed = 0
-    with (
-        Stop() as stop,
-        shown.bar_of_sweep(len(plan.runs), len(outcomes), visible=options.progress) as show,
-    ):
-        for (key, run), outcome in executor.executed(
-            partial(execute_run, threads=options.threads, classes=guests.parcel(plan.schemes)),
-            list(missing.items()),
-            jobs,
-            label=lambda task: task[1].name,
-            scheduler=options.scheduler,
-            stop=stop,
-            lost=lost_run,
-        ):
-            if outcome is None:
-                continue
-            folder.put(key, run.scheme, run.seed, outcome)
-            outcomes[key] = outcome
-            failed += outcome.error is not None
-            show(len(outcomes) - failed, failed)
-        found = _found(plan, outcomes, out)
-        folder.write(found, plan.scenario, options.baseline)
-    if stop.asked:
-        raise Interrupted(found)
-    return found
+    folder = StudyFolder(out, "sweep")
+    study = Study(folder, plan.scenario, plan.schemes, options)
+
+    def write(_complete: bool) -> Sweep:
+        found = _found(plan, study.outcomes, out)
+        tables = {DATASET: found.runs, SUMMARY: found.summary}
+        if len(found.schemes) > 1:
+            tables[DIFFERENCES] = found.differences(baseline)
+        about = {DATASET: sweeps.describe(found.axes, found.runs.columns)}
+        folder.write(found.to_dict(), tables, about=about, scenario=plan.scenario)
+        return found
+
+    return study.make([plan.runs.items()], len(plan.runs), plan.variants, write)
 
 
 def _found(plan: SweepPlan, outcomes: Mapping[str, Outcome], out: Path) -> Sweep:
@@ -269,96 +186,3 @@ def _found(plan: SweepPlan, outcomes: Mapping[str, Outcome], out: Path) -> Sweep
         sweeps.dataset(plan.axes, rows),
         directory=out,
     )
-
-
-def side_by_side(
-    name: str, missing: int, cost: Callable[[], tuple[Cost, Cost]], options: Options
-) -> int:
-    """The number of runs that go side by side; refuses what does not fit the memory.
-
-    Args:
-        name: The name of what is run, for errors.
-        missing: The number of runs.
-        cost: Gives the largest cost of a run, and that of all.
-        options: How the runs are made.
-
-    Raises:
-        CostError: They do not fit the memory.
-    """
-    most = min(missing, options.jobs or machine.usable_cores())
-    if most == 0 or options.scheduler is not None:
-        return 1
-    if options.whatever_it_costs:
-        return most
-    largest, total = cost()
-    if why := costs.too_much(largest):
-        raise CostError(f"{name}: {why}; or go on with --yes, in Python whatever_it_costs=True")
-    costs.doubt(name, replace(total, memory_bytes=largest.memory_bytes), options.ask)
-    for count in range(most, 1, -1):
-        why = costs.too_much(largest, at_once=count)
-        if why is None:
-            return count
-        if options.jobs is not None:
-            raise CostError(f"{name}: {why}; or take fewer --jobs")
-    return 1
-
-
-def _cost(plan: SweepPlan, missing: int) -> tuple[Cost, Cost]:
-    """The largest cost of a run, and that of all that are missing, by estimates of some."""
-    some = plan.variants[:: -(-len(plan.variants) // _MOST_ESTIMATES)]
-    found = [costs.estimate(scenario, [scheme]) for scenario, scheme in some]
-    share = missing / len(found)
-    largest = max(found, key=lambda cost: cost.memory_bytes)
-    return largest, replace(
-        largest,
-        seconds=share * sum(cost.seconds for cost in found),
-        packet_hops=share * sum(cost.packet_hops for cost in found),
-    )
-
-
-def execute_run(
-    task: tuple[str, SweepRun], *, threads: str, classes: Mapping[str, bytes] = _NONE
-) -> Outcome | None:
-    """Makes a run in a worker; None if that was told to stop."""
-    run = task[1]
-    began = time.thread_time()
-    try:
-        with pool.worker.stoppable():
-            guests.receive(classes)
-            made = _core.run(
-                _cached(run),
-                run.scheme,
-                seed=run.seed,
-                threads=threads,
-                progress=lambda _time, _events: not pool.worker.stopped,
-            )
-    except KeyboardInterrupt:
-        return None
-    except guests.OtherPackageError:
-        raise  # no run would be one of the client's
-    except BaseException as error:  # noqa: BLE001 - one run stops no other, whatever it raises
-        return Outcome({}, f"{' '.join(str(error).split()) or type(error).__name__}")
-    if not made.complete:
-        return None
-    found = {**made.summary, **ideals.of_run(made, _cached(run))}
-    values = {name: number(value) for name, value in found.items()}
-    return Outcome(values, None, round(time.thread_time() - began, 6))
-
-
-def lost_run(task: tuple[str, SweepRun]) -> Outcome | None:
-    """The outcome of a run that the system killed several workers of."""
-    return Outcome({}, pool.killed(task[1].name))
-
-
-_last: tuple[SweepRun, Scenario] | None = None
-
-
-def _cached(run: SweepRun) -> Scenario:
-    """The scenario of a run; that of the last one where it is the same."""
-    global _last  # noqa: PLW0603 - runs of a point follow each other
-    last = _last
-    if last and last[0].scenario is run.scenario and last[0].assignments == run.assignments:
-        return last[1]
-    found = sweep_plan.changed(run)
-    _last = run, found
-    return found

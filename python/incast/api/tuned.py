@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from incast._core import ParameterError
 from incast.base import extras
 from incast.base.words import nearest
-from incast.results import store
-from incast.results.tuning_files import TuningFolder
+from incast.results.study_files import StudyFolder
 from incast.results.tunings import TuningRecord
 
 if TYPE_CHECKING:  # matplotlib takes half a second, which only figures cost
@@ -72,15 +71,5 @@ class Tuning(TuningRecord):
         # Late: matplotlib takes half a second, which only figures cost.
         from incast.figures import canvas  # noqa: PLC0415
 
-        folder = TuningFolder(self.directory or Path())
-        paths = []
-        try:
-            place = folder.figures()
-            for name in names:
-                figure = self.figure(name)
-                for suffix in ("png", "svg"):
-                    paths.append(place / f"{name}.{suffix}")
-                    canvas.save(figure, paths[-1])
-        except OSError as error:
-            raise store.unwritable(folder.place, error) from None
-        return paths
+        folder = StudyFolder(self.directory or Path(), "tuning")
+        return canvas.write(folder, ((name, self.figure(name)) for name in names))

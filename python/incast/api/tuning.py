@@ -1,28 +1,22 @@
 """Tunings: settings of an algorithm that Optuna proposes, and runs that judge them."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import cast
 
 from incast._core import ParameterError, Scenario
-from incast.api import costs, guests, scenarios, sweep_plan, sweeping, tuning_plan, tuning_space
-from incast.api.costs import Cost
+from incast.api import scenarios, study, sweeping, tuning_plan, tuning_space
 from incast.api.interruption import Interrupted
 from incast.api.scenarios import Scheme
+from incast.api.study import Options, Round, Study, StudyRun
 from incast.api.sweep import Sweep
-from incast.api.sweep_plan import SweepRun
-from incast.api.sweeping import Options
 from incast.api.tuned import Tuning
 from incast.api.tuning_plan import BATCH, TuningPlan
-from incast.base import executor, extras
-from incast.base.stopping import Stop
-from incast.results.run_files import Outcome
-from incast.results.tuning_files import TuningFolder
-from incast.results.tunings import Ran
-from incast.terminal import progress as shown
+from incast.base import extras
+from incast.results.study_files import Outcome, StudyFolder
+from incast.results.tunings import RUNS, TRIALS, Ran, Trial
 
 # The most settings of a front that are validated, evenly along it.
 _MOST_VALIDATED = 5
@@ -128,13 +122,7 @@ def tune(
         validate=_loaded(validate),
         validate_seeds=validate_seeds,
     )
-    options = Options.asked(
-        jobs,
-        scheduler,
-        threads=threads,
-        progress=progress,
-        whatever_it_costs=whatever_it_costs,
-    )
+    options = Options(jobs, scheduler, threads, progress, whatever_it_costs)
     return execute(found, Path(out), options)
 
 
@@ -151,108 +139,46 @@ def execute(plan: TuningPlan, out: Path, options: Options) -> Tuning:
         IncastError: As `tune`.
     """
     extras.need("tune")
-    folder = TuningFolder(out)
-    folder.claim()
-    study = _Study(plan, folder)
-    runs = plan.trials * len(plan.scenarios) * len(plan.seeds)
-    tasks = study.next()
-    jobs = sweeping.side_by_side(plan.scenarios[0].name, runs, lambda: _cost(plan), options)
-    with (
-        Stop() as stop,
-        shown.bar_of_sweep(runs, study.done, visible=options.progress) as show,
-    ):
-        while tasks and not stop.asked:
-            for (key, run), outcome in executor.executed(
-                partial(
-                    sweeping.execute_run,
-                    threads=options.threads,
-                    classes=guests.parcel([plan.scheme]),
-                ),
-                tasks,
-                jobs,
-                label=lambda task: task[1].name,
-                scheduler=options.scheduler,
-                stop=stop,
-                lost=sweeping.lost_run,
-            ):
-                if outcome is not None:
-                    folder.put(key, run.scheme, run.seed, outcome)
-                    study.outcomes[key] = outcome
-                    tasks += study.next()
-                    show(study.done - study.failed, study.failed)
-            tasks = study.next()
-        found = study.result(out)
-        folder.write(found)
-    if stop.asked:
-        raise Interrupted(found)
-    return _validated(plan, found, folder, options) if plan.validate else found
+    folder = StudyFolder(out, "tuning")
+    runs = Study(folder, plan.scenarios[0], [plan.scheme], options)
+    trials = _Trials(plan, runs.outcomes)
+
+    def write(_complete: bool) -> Tuning:
+        found = trials.result(out)
+        folder.write(found.to_dict(), {TRIALS: found.trials, RUNS: found.runs})
+        return found
+
+    count = plan.trials * len(plan.scenarios) * len(plan.seeds)
+    # The costs are those of the scheme as it was given.
+    variants = [(one, plan.scheme) for one in plan.scenarios]
+    found = runs.make(trials.rounds(), count, lambda: variants, write)
+    return _validated(plan, found, options) if plan.validate else found
 
 
-def _cost(plan: TuningPlan) -> tuple[Cost, Cost]:
-    """The largest cost of a run, and that of all, by those of the scheme as it was given."""
-    found = [costs.estimate(one, [plan.scheme]) for one in plan.scenarios]
-    largest = max(found, key=lambda cost: cost.memory_bytes)
-    times = plan.trials * len(plan.seeds)
-    return largest, replace(
-        largest,
-        seconds=times * sum(cost.seconds for cost in found),
-        packet_hops=times * sum(cost.packet_hops for cost in found),
-    )
+class _Trials:
+    """The trials of a tuning, proposed in batches by the outcomes of the batches before."""
 
-
-class _Study:
-    """The trials so far: which runs they lack, and what comes next."""
-
-    def __init__(self, plan: TuningPlan, folder: TuningFolder) -> None:
+    def __init__(self, plan: TuningPlan, outcomes: Mapping[str, Outcome]) -> None:
         self._plan = plan
-        self._folder = folder
+        self._outcomes = outcomes
         self._asked: list[tuple[Mapping[str, str], Mapping[str, float | str] | None]] = []
         self._ended: list[Ran] = []
-        self.outcomes: dict[str, Outcome] = {}
 
-    def next(self) -> list[tuple[str, SweepRun]]:
-        """The runs of the next batch that are missing, when all before it have ended.
-
-        Empty while runs of a batch are under way, and when all trials have ended.
+    def rounds(self) -> Iterator[Round]:
+        """The runs of each batch.
 
         Raises:
             ParameterError: The runs have no such figure.
         """
-        while True:
-            trials = [self._trial(number) for number in range(len(self._ended), len(self._asked))]
-            if any(one is None for one in trials):
-                return []
-            self._ended += [one for one in trials if one is not None]
-            if self._ended:
-                self._check_figures()
-            begin = len(self._asked)
-            if begin >= self._plan.trials:
-                return []
+        while (begin := len(self._asked)) < self._plan.trials:
             self._ask(min(self._plan.batch, self._plan.trials - begin))
-            runs = dict(
-                pair for number in range(begin, len(self._asked)) for pair in self._runs(number)
-            )
-            self.outcomes |= self._folder.kept([key for key in runs if key not in self.outcomes])
-            missing = [(key, run) for key, run in runs.items() if key not in self.outcomes]
-            if missing:
-                return missing
-
-    @property
-    def done(self) -> int:
-        """The number of runs that have ended, each as often as trials have it."""
-        return sum(
-            key in self.outcomes
-            for number in range(len(self._asked))
-            for key, _ in self._runs(number)
-        )
-
-    @property
-    def failed(self) -> int:
-        """The number of runs that failed."""
-        return sum(one.error is not None for one in self.outcomes.values())
+            batch = range(begin, len(self._asked))
+            yield [pair for number in batch for pair in self._runs(number)]
+            self._ended += map(self._ran, batch)
+            self._check_figures()
 
     def result(self, out: Path) -> Tuning:
-        """The tuning with all trials that have ended."""
+        """The tuning with all batches that have ended."""
         # Late: Optuna is an extra.
         from incast.api import tuning_sampler  # noqa: PLC0415
 
@@ -263,7 +189,7 @@ class _Study:
             plan.space,
             plan.seeds,
             plan.trials,
-            tuple(plan.goals.judged(self._ended)) if self._ended else (),
+            tuple(self._judged()),
             {
                 "batch": plan.batch,
                 "sampler_seed": plan.sampler_seed,
@@ -271,6 +197,9 @@ class _Study:
             },
             directory=out,
         )
+
+    def _judged(self) -> list[Trial]:
+        return self._plan.goals.judged(self._ended) if self._ended else []
 
     def _ask(self, count: int) -> None:
         # Late: Optuna takes half a second to import, and is an extra.
@@ -286,9 +215,7 @@ class _Study:
             count -= 1
         told = [
             tuning_sampler.Told(ran.drawn, trial.values, trial.violations)
-            for ran, trial in zip(
-                self._ended, plan.goals.judged(self._ended) if self._ended else (), strict=True
-            )
+            for ran, trial in zip(self._ended, self._judged(), strict=True)
             if ran.drawn is not None
         ]
         for drawn in tuning_sampler.proposed(
@@ -308,31 +235,30 @@ class _Study:
     def _scheme(self, settings: Mapping[str, str]) -> str:
         return tuning_space.with_settings(self._plan.scheme, settings)
 
-    def _runs(self, number: int) -> list[tuple[str, SweepRun]]:
+    def _runs(self, number: int) -> list[tuple[str, StudyRun]]:
         """The runs of a trial by their keys: by scenario, then by seed."""
         plan = self._plan
         scheme = self._scheme(self._asked[number][0]) if number else plan.scheme
         return [
             (
-                sweep_plan.key_of(digest, scheme, seed, plan.code),
-                SweepRun(scenario, (), scheme, seed),
+                study.key_of(digest, scheme, seed, plan.code),
+                StudyRun(scenario, (), scheme, seed),
             )
             for scenario, digest in zip(plan.scenarios, plan.digests, strict=True)
             for seed in plan.seeds
         ]
 
-    def _trial(self, number: int) -> Ran | None:
-        """A trial whose runs have all ended; None of others."""
+    def _ran(self, number: int) -> Ran:
         runs = self._runs(number)
-        found = tuple(
-            (run.scenario.name, run.seed, key, self.outcomes[key])
-            for key, run in runs
-            if key in self.outcomes
-        )
-        if len(found) < len(runs):
-            return None
         settings, drawn = self._asked[number]
-        return Ran(number, number // self._plan.batch, runs[0][1].scheme, settings, drawn, found)
+        return Ran(
+            number,
+            number // self._plan.batch,
+            runs[0][1].scheme,
+            settings,
+            drawn,
+            tuple((run.scenario.name, run.seed, key, self._outcomes[key]) for key, run in runs),
+        )
 
     def _check_figures(self) -> None:
         """Refuses goals by what no run has, as soon as runs have ended."""
@@ -354,7 +280,7 @@ class _Study:
                 )
 
 
-def _validated(plan: TuningPlan, found: Tuning, folder: TuningFolder, options: Options) -> Tuning:
+def _validated(plan: TuningPlan, found: Tuning, options: Options) -> Tuning:
     """The tuning with sweeps of what was found beside the defaults and the presets."""
     front = list(found.front)
     if not front:
@@ -366,19 +292,16 @@ def _validated(plan: TuningPlan, found: Tuning, folder: TuningFolder, options: O
     )
     sweeps: dict[str, Sweep] = {}
     for scenario in plan.validate:
-        place = folder.validation(scenario.name)
+        place = (found.directory or Path()) / "validation" / scenario.name
         place.parent.mkdir(parents=True, exist_ok=True)
         # Presets that the scenario cannot run would be rows of errors.
         fit = [one for one in schemes if _fits(scenario, one)]
         swept = sweeping.planned(scenario, fit, (), plan.validate_seeds)
-        stopped = False
         try:
-            one = sweeping.execute(swept, place, replace(options, baseline=plan.scheme))
+            sweeps[scenario.name] = sweeping.execute(swept, place, options, plan.scheme)
         except Interrupted as interrupted:
-            one, stopped = cast("Sweep", interrupted.result), True
-        sweeps[scenario.name] = one
-        if stopped:
-            raise Interrupted(replace(found, validation=sweeps))
+            sweeps[scenario.name] = cast("Sweep", interrupted.result)
+            raise Interrupted(replace(found, validation=sweeps)) from None
     return replace(found, validation=sweeps)
 
 

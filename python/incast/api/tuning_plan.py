@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from incast._core import ParameterError, Scenario
-from incast.api import guests, scenarios, sweep_plan, sweeping, tuning_space
+from incast.api import guests, scenarios, study, sweep_plan, sweeping, tuning_space
 from incast.api.scenarios import Scheme
 from incast.results import goals
 from incast.results.searched import Searched
@@ -103,7 +103,7 @@ def planned(
         sampler_seed,
         tuple(validate) or (tuple(chosen) if validate_seeds is not None else ()),
         tuple(unseen),
-        tuple(sweep_plan.digest(one) for one in chosen),
+        tuple(study.digest(one) for one in chosen),
         guests.digest_of(scheme),
     )
 

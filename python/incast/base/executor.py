@@ -1,7 +1,7 @@
 """Work side by side: in processes of this machine, or on the workers of a cluster."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from incast.base import extras, pool
 from incast.base.stopping import Stop
@@ -18,13 +18,12 @@ def executed(
     label: Callable[[Task], str],
     scheduler: str | None = None,
     stop: Stop | None = None,
-    hear: Callable[[Any], None] | None = None,
     lost: Callable[[Task], Done] | None = None,
 ) -> Iterator[tuple[Task, Done]]:
     """Does the work, and yields each task as it is done: as `pool.executed`, or on a cluster.
 
     With the address of a Dask scheduler its workers do it, as many tasks as these have threads, and
-    `jobs` and `hear` do not matter. Tasks that are appended meanwhile are done as well.
+    `jobs` does not matter. Tasks that are appended meanwhile are done as well.
 
     Raises:
         IncastError: The workers of one task died several times, or the cluster does not answer.
@@ -32,7 +31,7 @@ def executed(
         Exception: That of a task.
     """
     if scheduler is None:
-        return pool.executed(work, tasks, jobs, label=label, stop=stop, hear=hear, lost=lost)
+        return pool.executed(work, tasks, jobs, label=label, stop=stop, lost=lost)
     extras.need("cluster")
     # Late: Dask takes half a second to import, and is an extra.
     from incast.base import cluster  # noqa: PLC0415

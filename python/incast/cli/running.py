@@ -4,25 +4,21 @@ import contextlib
 import json
 import os
 import sys
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
 from incast._core import IncastError, Scenario
 from incast.api import costs, scenarios
-from incast.api.interruption import Interrupted
 from incast.base import leaving
 from incast.base.machine import Meter
 from incast.base.stopping import Stop
-from incast.cli import completing, late, options
+from incast.cli import completing, late, options, studying
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # they import Polars
     from incast.api.result import Result, Results
-    from incast.results.saturation import Saturation
     from incast.results.store import Written
 
 
@@ -155,7 +151,7 @@ def saturate(
             metavar="DIR", help="Where to keep it; results/<scenario>-saturation if not given."
         ),
     ] = None,
-    jobs: options.Jobs = None,
+    jobs: options.JobsOnCores = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,
     yes: options.Yes = False,
@@ -166,51 +162,22 @@ def saturate(
 
     Runs that are there already are kept.
     """
+    settings = studying.settings(jobs, scheduler, threads, quiet=quiet, yes=yes)
     chosen = options.load(scenario, assignments)
     options.warn(chosen, scenarios.check_schemes(chosen, cc or None))
     out = Path("results") / f"{chosen.name}-saturation" if out is None else out
-    loads = late.saturation.grid(lowest, highest, step)
-    if not yes and scheduler is None:
-        schemes = scenarios.check_schemes(chosen, cc or None)
-        costs.check(late.saturation.hardest(chosen, loads, traffic), schemes, ask=options.ask)
-    try:
-        with _warnings_as_notes():
-            found = late.saturation.saturate(
-                chosen,
-                cc or None,
-                directory=out,
-                loads=loads,
-                threshold=threshold,
-                traffic=traffic,
-                seed=seed,
-                threads=threads,
-                jobs=jobs,
-                scheduler=options.check_scheduler(scheduler, jobs),
-                progress=not quiet,
-                whatever_it_costs=True,
-            )
-    except Interrupted as interrupted:
-        found = cast("Saturation", interrupted.result)
-        typer.echo(
-            f"stopped: the runs that ended are kept in {out}{os.sep}, and the same command goes on "
-            "from there",
-            err=True,
-        )
+    plan = late.saturation.planned(
+        chosen, cc or None, late.saturation.grid(lowest, highest, step), threshold, traffic, seed
+    )
+    found, stopped = studying.made(
+        lambda: late.saturation.execute(plan, out, settings), lambda _: "the runs that ended", out
+    )
     if as_json:
         print(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:
         late.report.print_saturation(late.writing.console(), found, out)
-    if not found.complete:
+    if stopped:
         raise typer.Exit(leaving.code())
-
-
-@contextlib.contextmanager
-def _warnings_as_notes() -> Iterator[None]:
-    """Says on stderr, in a line each, what Python would be warned of."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", late.store.OutputWarning)
-        warnings.showwarning = lambda text, *_, **__: print(f"note: {text}", file=sys.stderr)
-        yield
 
 
 def _places(out: Path, seeds: list[int]) -> dict[int, Path]:

@@ -1,18 +1,15 @@
 """Commands on many runs: sweeps, and what changed between two results."""
 
 import json
-import os
 import sys
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
 from incast._core import ParameterError
-from incast.api import scenarios
-from incast.api.interruption import Interrupted
 from incast.base import extras, leaving
-from incast.cli import completing, late, options
+from incast.cli import completing, late, options, studying
 from incast.cli.exits import FAILED
 from incast.results.axes import axes_of
 
@@ -86,7 +83,7 @@ def sweep(
     Runs are kept as they end: the same command, or one with more values, makes only those that are
     missing. All schemes have the same arrivals with the same seed.
     """
-    options.check_scheduler(scheduler, jobs)
+    settings = studying.settings(jobs, scheduler, threads or "1", quiet=quiet, yes=yes)
     chosen = options.load(scenario, assignments)
     sweeping = late.sweeping
     axes = axes_of(vary or (), zipped or (), point or ())
@@ -99,25 +96,11 @@ def sweep(
         late.differences.check_baseline(baseline, plan.schemes)
     late.sweep_records.check_metrics(metric or ())
     out = Path("results") / f"{chosen.name}-sweep" if out is None else out
-    settings = sweeping.Options(
-        jobs,
-        scheduler,
-        scenarios.check_threads(threads) or "1",
-        not quiet,
-        yes,
-        baseline,
-        options.ask,
+    found, stopped = studying.made(
+        lambda: sweeping.execute(plan, out, settings, baseline),
+        lambda found: f"{found.done} of {found.planned} rows",
+        out,
     )
-    stopped = False
-    try:
-        found = sweeping.execute(plan, out, settings)
-    except Interrupted as interrupted:
-        found, stopped = cast("Sweep", interrupted.result), True
-        typer.echo(
-            f"stopped: {found.done} of {found.planned} rows are kept in {out}{os.sep}, and the "
-            "same command goes on from there",
-            err=True,
-        )
     metrics = found.check_metrics([name for name in metric or () if name in found.metrics])
     drawn = _draw(found, metrics) if figures and not stopped else []
     if as_json:

@@ -1,16 +1,13 @@
 """The command that searches settings of an algorithm."""
 
 import json
-import os
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
-from incast.api import scenarios
-from incast.api.interruption import Interrupted
 from incast.base import extras, leaving
-from incast.cli import completing, late, options
+from incast.cli import completing, late, options, studying
 from incast.cli.exits import FAILED
 
 TYPE_CHECKING = False
@@ -120,8 +117,8 @@ def tune(
     Runs are kept as they end: the same command, or one with more trials, makes only those that are
     missing. The result depends neither on the number of jobs nor on interruptions.
     """
-    options.check_scheduler(scheduler, jobs)
     extras.need("tune")
+    settings = studying.settings(jobs, scheduler, threads or "1", quiet=quiet, yes=yes)
     tuning, sweeping = late.tuning, late.sweeping
     chosen = [options.load(one, assignments) for one in scenario]
     plan = late.tuning_plan.planned(
@@ -141,19 +138,11 @@ def tune(
     if out is None:
         name = plan.scheme.partition("[")[0].replace(":", "-")
         out = Path("results") / f"{chosen[0].name}-tune-{name}"
-    settings = sweeping.Options(
-        jobs, scheduler, scenarios.check_threads(threads) or "1", not quiet, yes, None, options.ask
+    found, stopped = studying.made(
+        lambda: tuning.execute(plan, out, settings),
+        lambda found: f"{len(found.every)} of {found.planned} trials",
+        out,
     )
-    stopped = False
-    try:
-        found = tuning.execute(plan, out, settings)
-    except Interrupted as interrupted:
-        found, stopped = cast("Tuning", interrupted.result), True
-        typer.echo(
-            f"stopped: {len(found.every)} of {found.planned} trials are kept in {out}{os.sep}, and "
-            "the same command goes on from there",
-            err=True,
-        )
     drawn = []
     if figures and found.every and not stopped and extras.have("figures"):
         drawn = found.write_figures()

@@ -1,11 +1,14 @@
 """Figures with a canvas, and their files."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from incast.base import staging
+from incast.results import store
+from incast.results.study_files import StudyFolder
 
 
 def on_canvas(figure: Figure) -> Figure:
@@ -19,3 +22,29 @@ def save(figure: Figure, path: Path) -> None:
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     with staging.file(path) as place:
         figure.savefig(place, format=path.suffix[1:], metadata=dates.get(path.suffix))
+
+
+def save_both(figure: Figure, path: Path) -> list[Path]:
+    """Writes a figure as PNG and SVG, whole or not at all; returns their paths.
+
+    Raises:
+        OSError: One cannot be written.
+    """
+    # The suffix is added: names of figures may have dots.
+    paths = [path.with_name(f"{path.name}.{suffix}") for suffix in ("png", "svg")]
+    for one in paths:
+        save(figure, one)
+    return paths
+
+
+def write(folder: StudyFolder, named: Iterable[tuple[str, Figure]]) -> list[Path]:
+    """Writes figures to the directory of a study; returns their paths.
+
+    Raises:
+        OutputError: They cannot be written.
+    """
+    place = folder.figures()
+    try:
+        return [path for name, one in named for path in save_both(one, place / name)]
+    except OSError as error:
+        raise store.unwritable(folder.place, error) from None

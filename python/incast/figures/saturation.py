@@ -1,23 +1,10 @@
 """The carried share of the offered load, against the load."""
 
-from pathlib import Path
-
 from matplotlib.figure import Figure
 
 from incast.figures import look, style
-from incast.figures.canvas import on_canvas, save
+from incast.figures.canvas import on_canvas
 from incast.results.saturation import Saturation
-
-
-def write(found: Saturation, directory: Path) -> None:
-    """Puts the figure of a search into its directory.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    figure = draw(found)
-    for suffix in ("png", "svg"):
-        save(figure, directory / f"saturation.{suffix}")
 
 
 def draw(found: Saturation) -> Figure:

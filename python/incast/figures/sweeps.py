@@ -3,7 +3,6 @@
 import math
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -12,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from incast.figures import ideals, look, style
-from incast.figures.canvas import on_canvas, save
 from incast.figures.errors import FigureError
 from incast.results.axes import Axis, Point
 from incast.results.quantities import numbers
@@ -28,23 +26,6 @@ MOST_PANELS = 12
 _WRITTEN = 8
 # Numbers that are as far apart are drawn on a logarithmic axis.
 _FAR = 20.0
-
-
-def write(sweep: SweepRecord, metrics: Sequence[str], folder: Path) -> list[Path]:
-    """Draws a figure of each metric, as PNG and SVG; returns their paths.
-
-    Raises:
-        FigureError: There are too many panels.
-        OSError: One cannot be written.
-    """
-    paths = []
-    for metric in metrics:
-        with look.use(look.Look()):
-            figure = on_canvas(draw(sweep, metric))
-        for suffix in ("png", "svg"):
-            paths.append(folder / f"{metric}.{suffix}")
-            save(figure, paths[-1])
-    return paths
 
 
 def why_not(sweep: SweepRecord) -> str | None:
@@ -96,7 +77,7 @@ def _lines(sweep: SweepRecord, metric: str, live: Sequence[tuple[int, Axis]]) ->
     for axes in list(grid.flat)[len(groups) :]:
         axes.remove()
     for axes in grid[:, 0]:
-        axes.set_ylabel(_name(metric))
+        axes.set_ylabel(metric_name(metric))
     # The last panel of each column, below which there may be nothing.
     for axes in list(grid.flat)[max(0, len(groups) - columns) : len(groups)] if live else ():
         axes.tick_params(labelbottom=True)
@@ -204,7 +185,7 @@ def _maps(sweep: SweepRecord, metric: str, live: Sequence[tuple[int, Axis]]) -> 
         axes.remove()
     figure.supxlabel(", ".join(short(across.keys)), fontsize="medium")
     figure.supylabel(", ".join(short(up.keys)), fontsize="medium")
-    figure.colorbar(image, ax=list(grid.flat)[: len(sweep.schemes)], label=_name(metric))
+    figure.colorbar(image, ax=list(grid.flat)[: len(sweep.schemes)], label=metric_name(metric))
     _headline(figure, sweep, f"means{_over(sweep)}" + ("" if missing == 0 else "; grey: no value"))
     return figure
 
@@ -244,8 +225,15 @@ def _x_axis(axes: Axes, places: tuple[list[float], list[str] | None]) -> None:
     values, texts = places
     if texts is not None:
         axes.set_xticks(values, texts, rotation=30, ha="right")
-    elif min(values) > 0 and max(values) >= _FAR * min(values):
-        style.logarithmic(axes, "x", min(values), max(values))
+    else:
+        far(axes, "x", values)
+
+
+def far(axes: Axes, which: str, values: Sequence[float]) -> None:
+    """A logarithmic axis where numbers lie far apart."""
+    known = [value for value in values if math.isfinite(value)]
+    if known and min(known) > 0 and max(known) >= _FAR * min(known):
+        style.logarithmic(axes, which, min(known), max(known))
 
 
 def _label(axis: Axis) -> str:
@@ -276,13 +264,20 @@ def _groups(
     return groups
 
 
-def _name(metric: str) -> str:
+def metric_words(metric: str) -> str:
+    """A figure of the summary in words, without its unit."""
+    found = metric.removesuffix("_us").removesuffix("_kb").removesuffix("_gbps").replace("_", " ")
+    for word in ("rtt", "pfc", "ecn"):
+        found = found.replace(word, word.upper())
+    return found
+
+
+def metric_name(metric: str) -> str:
     """A figure of the summary with its unit."""
     unit = unit_of(metric)
-    words = metric.removesuffix("_us").removesuffix("_kb").removesuffix("_gbps").replace("_", " ")
-    for word in ("rtt", "pfc", "ecn"):
-        words = words.replace(word, word.upper())
-    return f"{words} ({unit})" if unit and unit != "packets" else words
+    return (
+        f"{metric_words(metric)} ({unit})" if unit and unit != "packets" else metric_words(metric)
+    )
 
 
 def _over(sweep: SweepRecord) -> str:
@@ -298,7 +293,11 @@ def _said(sweep: SweepRecord) -> str:
 
 def _headline(figure: Figure, sweep: SweepRecord, note: str) -> None:
     figure.set_label(note)
+    headline(figure, sweep.title, note, complete=sweep.complete)
+
+
+def headline(figure: Figure, title: str, note: str, *, complete: bool) -> None:
+    """The title of a study and a note below it, where figures have titles."""
     if look.current().title:
-        title = sweep.title if sweep.complete else f"{sweep.title} (incomplete)"
-        text = textwrap.fill(title, style.letters(80))
+        text = textwrap.fill(title if complete else f"{title} (incomplete)", style.letters(80))
         figure.suptitle(f"{text}\n{textwrap.fill(note, style.letters(84))}", fontsize="medium")

@@ -11,12 +11,11 @@ from typing import Any, Literal
 import msgspec
 import polars as pl
 
-from incast.results import settings, significance, stored
+from incast.results import settings, significance, stored, sweeps
 from incast.results.comparison import number
 from incast.results.seeds import Spread, spread
 from incast.results.store import RUN
 from incast.results.stored import ResultError
-from incast.results.sweep_files import SweepFolder
 from incast.results.sweeps import MARK, USUAL, SweepRecord, check_metrics
 from incast.results.tables import concatenate
 
@@ -211,7 +210,7 @@ def read(place: Path) -> Side:
         ResultError: It is none of them.
     """
     if (place / MARK).is_file():
-        return _of_sweep(place, SweepFolder(place).read())
+        return _of_sweep(place, sweeps.read(place))
     seeds = (
         [place]
         if (place / RUN).is_file()

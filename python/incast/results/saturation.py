@@ -10,6 +10,9 @@ from incast import _core
 from incast._core import Scenario
 from incast.results import titles
 
+TABLE = "saturation.parquet"
+"""The table of a search."""
+
 
 @dataclass(frozen=True)
 class OpenLoop:

@@ -6,10 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from incast import _core
 from incast._core import ParameterError
+from incast.base import inputs
 from incast.base.words import nearest
 from incast.results import ideals, quantities
 from incast.results.axes import Axis, Point, points
@@ -17,6 +19,7 @@ from incast.results.columns import TableInfo
 from incast.results.differences import check_baseline, less
 from incast.results.records import known
 from incast.results.seeds import Spread, limits, spread
+from incast.results.stored import ResultError
 
 DATASET, SUMMARY, DIFFERENCES = "runs.parquet", "summary.parquet", "differences.parquet"
 """The files of a sweep."""
@@ -337,3 +340,56 @@ def _ends(found: Spread) -> dict[str, object]:
         "side": found.side,
         "seeds": found.count,
     }
+
+
+class _AxisSaid(msgspec.Struct, frozen=True):
+    keys: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        """Refuses places that do not have a value of each key."""
+        if not self.keys or any(len(one) != len(self.keys) for one in self.values):
+            raise ValueError("an axis whose values do not fit its keys")
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """The known fields of the mark, which may have more."""
+
+    incast: str
+    scenario: str
+    title: str
+    axes: tuple[_AxisSaid, ...]
+    schemes: tuple[str, ...]
+    seeds: tuple[int, ...]
+
+
+def read(place: Path) -> SweepRecord:
+    """The sweep of a directory, as it was written.
+
+    Raises:
+        ResultError: There is none, or it cannot be read.
+    """
+    if not (place / MARK).is_file():
+        raise ResultError(f"{place}: holds no sweep: there is no {MARK}")
+    try:
+        text = inputs.read(place / MARK, inputs.MARK_BYTES)
+        if not text.strip():
+            raise ResultError(
+                f"{place}: the sweep has no dataset yet; `incast sweep` goes on with it"
+            )
+        said = msgspec.json.decode(text, type=_Said)
+        axes = tuple(Axis(axis.keys, axis.values) for axis in said.axes)
+        runs = pl.read_parquet(place / DATASET, glob=False)
+    except msgspec.DecodeError as error:
+        raise ResultError(f"{place}/{MARK}: is not that of a sweep: {error}") from None
+    except (OSError, RecursionError, pl.exceptions.PolarsError) as error:
+        reason = (str(error).splitlines() or ["damaged"])[0]
+        raise ResultError(f"{place}: cannot be read: {reason}") from None
+    except pl.exceptions.PanicException:
+        raise ResultError(f"{place}/{DATASET}: is damaged") from None
+    for name in describe(axes)["columns"]:
+        if name not in runs.columns:
+            raise ResultError(f"{place / DATASET}: has no column {name}; run the sweep again")
+    return SweepRecord(
+        said.scenario, said.title, axes, said.schemes, said.seeds, runs, said.incast, place
+    )

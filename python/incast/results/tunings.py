@@ -14,13 +14,11 @@ from incast.results import sweeps
 from incast.results.axes import Point
 from incast.results.comparison import number
 from incast.results.goals import Constraint, Objective, dominates
-from incast.results.run_files import Outcome
 from incast.results.searched import Searched
 from incast.results.seeds import spread
+from incast.results.study_files import Outcome
 from incast.results.sweeps import Row, SweepRecord
 
-MARK = "tuning.json"
-"""The file that says what a tuning is."""
 TRIALS, RUNS = "trials.parquet", "runs.parquet"
 """The tables of a tuning."""
 

@@ -112,15 +112,15 @@ def bar_of_runs(*, visible: bool) -> Iterator[Callable[..., None]]:
 
 
 @contextmanager
-def bar_of_sweep(runs: int, kept: int, *, visible: bool) -> Iterator[Callable[[int, int], None]]:
-    """Shows on stderr how many runs are done, `kept` before, failed and left, and the time left.
+def bar_of_study(*, visible: bool) -> Iterator[Callable[[int, int, int], None]]:
+    """Shows on stderr how many runs are done, failed and left, and the time left.
 
-    Yields a function that is told of the runs that are done and that failed. Nothing at all is
-    shown when stderr is not a terminal.
+    Yields a function that is told of the runs that are done, that failed, and of all there are.
+    Nothing at all is shown when stderr is not a terminal.
     """
     console = _terminal(visible=visible)
     if console is None:
-        yield lambda _done, _failed: None
+        yield lambda _done, _failed, _runs: None
         return
     columns = (
         bars.BarColumn(),
@@ -129,14 +129,12 @@ def bar_of_sweep(runs: int, kept: int, *, visible: bool) -> Iterator[Callable[[i
         bars.TextColumn("left"),
     )
     with bars.Progress(*columns, console=console, transient=True) as display:
-        task = display.add_task("", total=runs, completed=kept)
+        task = display.add_task("", total=None)
 
-        def show(done: int, failed: int) -> None:
-            left = runs - done - failed
-            text = f"{done} runs done, {failed} failed, {left} left"
-            display.update(task, completed=done + failed, description=text)
+        def show(done: int, failed: int, runs: int) -> None:
+            text = f"{done} runs done, {failed} failed, {runs - done - failed} left"
+            display.update(task, completed=done + failed, total=runs, description=text)
 
-        show(kept, 0)
         yield show
 
 
