@@ -17,7 +17,7 @@ from conftest import SHORT, Finished
 from incast import _core
 from incast.api.interruption import Interrupted
 from incast.api.result import add_figures
-from incast.figures import writing
+from incast.figures import canvas
 
 Command = Callable[..., Finished]
 RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
@@ -143,7 +143,7 @@ def test_between_two_figures_the_result_is_whole(
             raise KeyboardInterrupt
         real.append(path)
 
-    monkeypatch.setattr(writing, "save", save)
+    monkeypatch.setattr(canvas, "save", save)
     done = command(*RUN, "--out", "out")
     assert done.code == 130
     assert "stopped: the tables are kept in out/" in done.err

@@ -24,8 +24,7 @@ def write(out: Path, found: dict[str, Any], *, title: str) -> None:
     """
     with look.use(look.Look()):
         for name, figure in drawn(found, title=title).items():
-            for suffix in ("png", "svg"):
-                canvas.save(canvas.on_canvas(figure), out / f"{name}.{suffix}")
+            canvas.save_both(canvas.on_canvas(figure), out / name)
 
 
 def drawn(found: dict[str, Any], *, title: str) -> dict[str, Figure]:

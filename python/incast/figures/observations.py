@@ -6,7 +6,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from incast.figures import look, style
-from incast.figures.canvas import on_canvas, save
+from incast.figures.canvas import on_canvas, save_both
 from incast.results import observations, store
 from incast.results.observations import Observed
 
@@ -24,8 +24,7 @@ def write(directory: Path, observed: Observed) -> None:
     rows = pl.read_parquet(directory / observations.TABLE, glob=False)
     try:
         for name, figure in draw(observed.title, rows).items():
-            for suffix in observations.SUFFIXES:
-                save(figure, directory / f"{name}.{suffix}")
+            save_both(figure, directory / name)
     except OSError as error:
         raise store.unwritable(directory, error) from None
 

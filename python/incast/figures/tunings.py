@@ -1,7 +1,5 @@
 """Figures of tunings: the trade-off of two figures, the course, and the effect of parameters."""
 
-import textwrap
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,15 +7,13 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from incast.figures import look, style
+from incast.figures import style
+from incast.figures.sweeps import far, headline, metric_name, metric_words
 from incast.results.searched import Searched
-from incast.results.sweeps import unit_of
 from incast.results.tunings import Trial, TuningRecord
 
 # The most parameters with a panel; the first ones.
 _MOST_PANELS = 12
-# Numbers that are as far apart are drawn on a logarithmic axis.
-_FAR = 20.0
 
 
 def draw(tuning: TuningRecord, name: str) -> Figure:
@@ -41,8 +37,8 @@ def _pareto(tuning: TuningRecord) -> Figure:
         )  # fmt: skip
     axes.set_xlabel(_name(tuning, across))
     axes.set_ylabel(_name(tuning, up))
-    _far(axes, "x", [x for x, _ in points.values()])
-    _far(axes, "y", [y for _, y in points.values()])
+    far(axes, "x", [x for x, _ in points.values()])
+    far(axes, "y", [y for _, y in points.values()])
     _headline(figure, tuning, "each point a trial")
     _legend(figure, axes)
     return figure
@@ -87,7 +83,7 @@ def _history(tuning: TuningRecord) -> Figure:
         )  # fmt: skip
     axes.set_xlabel("trial")
     axes.set_ylabel(_name(tuning, goal.figure))
-    _far(axes, "y", [y for _, y in points.values()])
+    far(axes, "y", [y for _, y in points.values()])
     _headline(figure, tuning, "the limits are those after the last trial")
     _legend(figure, axes)
     return figure
@@ -114,11 +110,11 @@ def _parameters(tuning: TuningRecord) -> Figure:
             axes.set_xticks([*places.values()], [*places])
             axes.set_xlim(-0.5, len(places) - 0.5)
         else:
-            _far(axes, "x", [x for x, _ in points.values()])
+            far(axes, "x", [x for x, _ in points.values()])
             if columns > 1 and axes.get_xscale() == "log":
                 axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1,)))  # panels are narrow
     for axes in grid.flat:
-        _far(axes, "y", [_at(tuning, trial, goal) for trial in tuning.every])
+        far(axes, "y", [_at(tuning, trial, goal) for trial in tuning.every])
     for axes in list(grid.flat)[len(space) :]:
         axes.remove()
     figure.supylabel(_name(tuning, goal), fontsize="medium")
@@ -157,21 +153,10 @@ def _at(tuning: TuningRecord, trial: Trial, figure: str) -> float:
     return float("nan") if value is None else value
 
 
-def _far(axes: Axes, which: str, values: Sequence[float]) -> None:
-    known = [value for value in values if np.isfinite(value)]
-    if known and min(known) > 0 and max(known) >= _FAR * min(known):
-        style.logarithmic(axes, which, min(known), max(known))
-
-
 def _name(tuning: TuningRecord, figure: str) -> str:
     """A figure with its unit, or as a ratio where several scenarios are combined."""
-    unit = unit_of(figure)
-    words = figure.removesuffix("_us").removesuffix("_kb").removesuffix("_gbps").replace("_", " ")
-    for word in ("rtt", "pfc", "ecn"):
-        words = words.replace(word, word.upper())
-    if len(tuning.goals.scenarios) > 1:
-        return f"{words}, ratio to as given"
-    return f"{words} ({unit})" if unit and unit != "packets" else words
+    several = len(tuning.goals.scenarios) > 1
+    return f"{metric_words(figure)}, ratio to as given" if several else metric_name(figure)
 
 
 def _parameter(one: Searched) -> str:
@@ -180,13 +165,9 @@ def _parameter(one: Searched) -> str:
 
 
 def _headline(figure: Figure, tuning: TuningRecord, note: str) -> None:
-    if look.current().title:
-        title = f"{tuning.scheme} in {', '.join(tuning.goals.scenarios)}"
-        if not tuning.complete:
-            title += " (incomplete)"
-        text = textwrap.fill(title, style.letters(80))
-        rules = "; ".join([note, *(one.text for one in tuning.goals.constraints)])
-        figure.suptitle(f"{text}\n{textwrap.fill(rules, style.letters(84))}", fontsize="medium")
+    rules = "; ".join([note, *(one.text for one in tuning.goals.constraints)])
+    title = f"{tuning.scheme} in {', '.join(tuning.goals.scenarios)}"
+    headline(figure, title, rules, complete=tuning.complete)
 
 
 def _legend(figure: Figure, axes: Axes) -> None:

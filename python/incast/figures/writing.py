@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from incast.figures import gallery
-from incast.figures.canvas import save
+from incast.figures.canvas import save_both
 from incast.results import store
 from incast.results.record import Record
 from incast.results.records import Records
@@ -20,9 +20,7 @@ def add(result: Record, written: Written) -> Written:
     names: list[str] = []
     with store.staged(written.directory) as place:
         for name, figure in gallery.draw_usual(Records((result,))).items():
-            for suffix in ("png", "svg"):
-                names.append(f"{name}.{suffix}")
-                save(figure, place / names[-1])
+            names += [path.name for path in save_both(figure, place / name)]
         # First the names, then the files: `run.json` knows every file at all times.
         tables = [path.name for path in written.tables]
         (place / store.RUN).write_text(store.describe(result, [*names, *tables]), encoding="utf-8")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incast.base import staging
-from incast.figures.canvas import save
+from incast.figures.canvas import save_both
 from incast.reproduce import figures
 from incast.reproduce.outcome import Outcome
 from incast.results.store import unwritable
@@ -32,8 +32,7 @@ def write(of: Outcome, out: Path) -> WrittenOutcome:
         folder.mkdir(parents=True, exist_ok=True)
         staging.clean(folder)
         for one in drawn:
-            for suffix in ("png", "svg"):
-                save(one.figure, folder / f"{one.name}.{suffix}")
+            save_both(one.figure, folder / one.name)
             put(folder / f"{one.name}.csv", one.data.write_csv())
         put(folder / "rows.csv", of.rows.write_csv())
         text = json.dumps(of.to_dict(), indent=2, allow_nan=False)
