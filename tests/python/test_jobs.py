@@ -321,7 +321,6 @@ def test_bars_of_many_runs_go_when_they_end(monkeypatch: pytest.MonkeyPatch) -> 
         shown.advance("timely, seed 1", 0.01, 0.002, 1000)
         shown.advance("dctcp, seed 1", 0.01, 0.003, 1000)
         shown.end("timely, seed 1", 1, 6)
-        shown.advance("timely, seed 1", 0.01, 0.009, 1000)  # late
         screen.truncate(0)
         with contextlib.suppress(AttributeError):
             shown._display.refresh()

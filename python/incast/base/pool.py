@@ -2,6 +2,11 @@
 
 Ctrl-C and SIGTERM are for the process that waits. It tells the workers to stop, or ends them. A
 worker that dies is replaced, and the task that it had is done again.
+
+No library keeps these promises. In Pebble 5.2.3 all workers share a pipe and its locks: one that is
+killed while no task runs, or in the middle of an answer, ends the pool with all its tasks.
+In loky 3.7.0, as in the standard library, any worker that dies ends it, and neither can tell
+workers to stop and give what they have.
 """
 
 import contextlib
@@ -18,15 +23,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import connection, get_context, parent_process, resource_tracker
 from multiprocessing.context import SpawnProcess
-from multiprocessing.queues import SimpleQueue
 from types import FrameType, ModuleType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from typing_extensions import Self
 
 from incast._core import AlgorithmError, IncastError
 from incast.base import machine, parcels
 from incast.base.stopping import Stop
+
+if TYPE_CHECKING:
+    Pipe = connection.Connection[Any, Any]
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")
@@ -51,11 +58,11 @@ class Worker:
     def __init__(self) -> None:
         self.stopped = False
         self._raises = False
-        self._reports: SimpleQueue[Any] | None = None
+        self._pipe: Pipe | None = None
 
-    def begin(self, reports: "SimpleQueue[Any] | None") -> None:
+    def begin(self, pipe: "Pipe | None") -> None:
         """Prepares the process, which was started with all these signals held back."""
-        self._reports = reports
+        self._pipe = pipe
         threading.Thread(target=_end_with_parent, daemon=True).start()
         for one in _SENT_TO_ALL:
             signal.signal(one, signal.SIG_IGN)
@@ -79,9 +86,9 @@ class Worker:
 
     def report(self, message: object) -> None:
         """Sends a message to the process that waits, if that wants to know."""
-        if self._reports is not None:
+        if self._pipe is not None:
             raises, self._raises = self._raises, False  # no message is sent in part
-            self._reports.put(message)
+            self._pipe.send_bytes(pickle.dumps(message))
             self._raises = raises
 
     def _hear(self, _signal: int, _frame: FrameType | None) -> None:
@@ -115,7 +122,7 @@ def executed(
         label: The name of a task in errors.
         stop: When it asks, workers are told, and what they still give is yielded; so it is where a
             task fails, before that is raised. Without it workers are ended.
-        hear: Called with each message that a worker reports, in a thread of its own.
+        hear: Called with each message that a worker reports, while something is waited for.
         lost: Gives the outcome of a task that the system killed several workers of. Without it
             that is an error.
 
@@ -125,8 +132,7 @@ def executed(
     """
     failure: Exception | None = None
     with (
-        _listening(hear) as reports,
-        _Pool(work, jobs, reports) as workers,
+        _Pool(work, jobs, hear) as workers,
         stop.telling(workers.tell) if stop is not None else contextlib.nullcontext(),
     ):
         waiting, known = deque(enumerate(tasks)), len(tasks)
@@ -204,7 +210,7 @@ class _Process:
     """A worker, from the side of the process that waits."""
 
     process: SpawnProcess
-    pipe: "connection.Connection[Any, Any]"
+    pipe: "Pipe"
     has: deque[tuple[int, Any]] = field(default_factory=deque)
     """Tasks and their numbers: the one that is worked at, perhaps with one that waits."""
     knows: set[str] = field(default_factory=set)
@@ -218,11 +224,11 @@ class _Pool(Generic[Task, Done]):
     """Processes that leave Ctrl-C to this one, and end with it."""
 
     def __init__(
-        self, work: Callable[[Task], Done], count: int, reports: "SimpleQueue[Any] | None"
+        self, work: Callable[[Task], Done], count: int, hear: Callable[[Any], None] | None
     ) -> None:
         self._work = work
         self._count = count
-        self._reports = reports
+        self._hear = hear
         self._workers: list[_Process] = []
         self._deaths: dict[int, int] = {}
         self._packer = parcels.Packer()
@@ -280,7 +286,7 @@ class _Pool(Generic[Task, Done]):
         for pipe in connection.wait([*pipes]):
             one = pipes[pipe]  # type: ignore[index]
             try:
-                answer = pickle.loads(one.pipe.recv_bytes())  # noqa: S301 - by a process of ours
+                come = pickle.loads(one.pipe.recv_bytes())  # noqa: S301 - by a process of ours
             except (EOFError, OSError):
                 self._workers.remove(one)
                 one.pipe.close()
@@ -294,14 +300,18 @@ class _Pool(Generic[Task, Done]):
                     yield number, None
                 waiting.extendleft(reversed(one.has))
                 continue
+            if not isinstance(come, Answer):
+                if self._hear is not None:
+                    self._hear(come)
+                continue
             number, _ = one.has.popleft()
             now = time.monotonic()
             one.quick, one.since = now - one.since < _QUICK_S, now
-            yield number, answer
+            yield number, come
 
     def _begun(self) -> _Process:
         ours, theirs = _CONTEXT.Pipe()
-        process = _CONTEXT.Process(target=_serve, args=(theirs, self._reports))
+        process = _CONTEXT.Process(target=_serve, args=(theirs, self._hear is not None))
         process.start()
         theirs.close()
         return _Process(process, ours)
@@ -317,9 +327,9 @@ class _Pool(Generic[Task, Done]):
             one.pipe.send_bytes(pickle.dumps((parcel, new)))
 
 
-def _serve(pipe: "connection.Connection[Any, Any]", reports: "SimpleQueue[Any] | None") -> None:
+def _serve(pipe: "Pipe", heard: bool) -> None:
     """Does the tasks that come through the pipe, until it is closed."""
-    worker.begin(reports)
+    worker.begin(pipe if heard else None)
     unpacker = parcels.Unpacker()
     come: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
 
@@ -362,32 +372,6 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-@contextlib.contextmanager
-def _listening(hear: Callable[[Any], None] | None) -> Iterator["SimpleQueue[Any] | None"]:
-    """A queue of which all that comes is heard, for as long as the block runs."""
-    if hear is None:
-        yield None
-        return
-    queue: SimpleQueue[Any] = _CONTEXT.SimpleQueue()
-    ended = threading.Event()
-
-    def listen() -> None:
-        while not ended.is_set():
-            if queue.empty():
-                ended.wait(0.05)
-            else:
-                hear(queue.get())
-
-    # A worker that was killed may have left half of a message: nobody waits for the rest.
-    thread = threading.Thread(target=listen, daemon=True)
-    thread.start()
-    try:
-        yield queue
-    finally:
-        ended.set()
-        thread.join(1.0)
 
 
 @contextlib.contextmanager

@@ -19,7 +19,6 @@ class Bars:
         self._display = display
         self._stay = stay
         self._of_run: dict[str, tuple[bars.TaskID, float]] = {}
-        self._ended: set[str] = set()
         self._all: bars.TaskID | None = None
         if display is not None and not stay:
             self._all = display.add_task("all", total=runs, simulated=f"0 of {runs} runs", speed="")
@@ -43,7 +42,7 @@ class Bars:
 
     def advance(self, name: str, duration_s: float, simulated_s: float, events: int) -> None:
         """Shows how far a run is, which begins with this if it has no bar yet."""
-        if self._display is None or name in self._ended:
+        if self._display is None:
             return
         if name not in self._of_run:
             task = self._display.add_task(name, total=duration_s, simulated="", speed="")
@@ -61,7 +60,6 @@ class Bars:
         """Takes the bar of a run away where there are many, and counts the run."""
         if self._display is None or self._all is None:
             return
-        self._ended.add(name)  # a report may come late
         task, _ = self._of_run.pop(name, (None, 0.0))
         if task is not None:
             self._display.remove_task(task)
