@@ -68,18 +68,6 @@ def dataset(out: Path) -> bytes:
     return (out / "runs.parquet").read_bytes()
 
 
-def test_a_sweep_is_the_same_to_the_byte(
-    dask: Cluster, of_file: incast.Scenario, tmp_path: Path
-) -> None:
-    vary = {"traffic.0.load": "0.2..0.6/0.2"}
-    there = incast.sweep(
-        of_file, vary=vary, seeds=3, out=tmp_path / "there", scheduler=dask.address
-    )
-    assert there.complete, there.errors
-    incast.sweep(of_file, vary=vary, seeds=3, out=tmp_path / "here")
-    assert dataset(tmp_path / "there") == dataset(tmp_path / "here")
-
-
 def test_reproduction_is_the_same(dask: Cluster, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(EXPERIMENT)
     rows = []
@@ -105,13 +93,14 @@ class Steady(incast.CongestionControl):
         pass
 
 
-def test_classes_of_ones_own_run_there_as_here(dask: Cluster, tmp_path: Path) -> None:
-    short = incast.load("incast").with_set(*SHORT)
-    vary = {"traffic.0.connections": [1, 4]}
+def test_a_sweep_is_the_same_to_the_byte(
+    dask: Cluster, of_file: incast.Scenario, tmp_path: Path
+) -> None:
+    """Of classes of one's own, too, and of a scenario whose file workers have not."""
     for where, name in ((None, "here"), (dask.address, "there")):
         found = incast.sweep(
-            short, [Steady, Steady(part=0.02), "timely"], vary=vary, seeds=2,
-            out=tmp_path / name, scheduler=where,
+            of_file, [Steady, Steady(part=0.02), "timely"], vary={"traffic.0.load": "0.2,0.4"},
+            seeds=2, out=tmp_path / name, scheduler=where,
         )  # fmt: skip
         assert found.complete, found.errors
     assert dataset(tmp_path / "there") == dataset(tmp_path / "here")

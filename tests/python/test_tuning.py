@@ -1,11 +1,6 @@
 """Tunings: what is searched and found, constraints, what is kept, and what is said of bad input."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,13 +10,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import incast
-from conftest import Finished, children, gone
+from conftest import Finished
+from incast import _core
 from incast.api import tuning_plan, tuning_space
 from incast.base import extras
 from incast.results import goals
 from incast.results.goals import Objective
-
-pytestmark = pytest.mark.usefixtures("hears_ctrl_c")
 
 Command = Callable[..., Finished]
 ASSIGNMENTS = ("run.duration=20ms", "run.warmup=5ms")
@@ -100,35 +94,26 @@ def test_results_depend_neither_on_jobs_nor_on_how_far_a_tuning_went(
     assert other.trials["t_high_us"][1] != whole.trials["t_high_us"][1]
 
 
-def test_a_tuning_that_was_killed_goes_on_and_gives_the_same(
-    whole: incast.Tuning, tmp_path: Path
+def test_a_tuning_that_is_stopped_has_whole_batches_and_goes_on(
+    whole: incast.Tuning, made: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    out = tmp_path / "out"
-    line = [
-        sys.executable, "-m", "incast", "tune", "incast", "--cc", "timely", "--minimize",
-        "rtt_p99_us", "--subject-to", LIMIT, *(word for one in OVER for word in ("--over", one)),
-        *(word for one in ASSIGNMENTS for word in ("--set", one)), "--trials", "14", "--batch",
-        "4", "--jobs", "1", "--no-figures", "--quiet", "--out", str(out),
-    ]  # fmt: skip
-    for how, code in ((signal.SIGKILL, -9), (signal.SIGINT, 130)):
-        before = len(list(out.glob("runs/*.json")))
-        process = subprocess.Popen(
-            line, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
-        )
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and len(list(out.glob("runs/*.json"))) < before + 3:
-            time.sleep(0.002)
-        workers = children(process.pid)
-        os.kill(process.pid, how)
-        _, err = process.communicate(timeout=30)
-        assert process.returncode == code, err
-        assert gone(workers)
-    assert "trials are kept in" in err
-    kept = {path: path.stat().st_mtime_ns for path in out.glob("runs/*.json")}
-    assert 6 <= len(kept) < 14
-    subprocess.run(line, check=True)
-    assert files(out) == files(of(whole))
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    run = _core.run
+
+    def stopped(*arguments: Any, **options: Any) -> _core.Run:  # noqa: ANN401
+        if len(made) == 7:
+            raise KeyboardInterrupt
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(_core, "run", stopped)
+    with pytest.raises(incast.Interrupted) as interrupted:
+        tuned(tmp_path / "out")
+    found = interrupted.value.result
+    assert isinstance(found, incast.Tuning)
+    assert (len(found.every), found.complete) == (4, False)
+    made.clear()
+    monkeypatch.setattr(_core, "run", run)
+    assert files(of(tuned(tmp_path / "out"))) == files(of(whole))
+    assert len(made) == 14 - 6
 
 
 def test_several_scenarios_are_combined_by_their_ratios_to_the_scheme_as_given(
