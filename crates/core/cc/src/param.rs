@@ -55,16 +55,20 @@ pub struct Info {
     pub source: &'static str,
 }
 
-/// The ways in which the data of a flow is carried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The transports of a flow's data: `incast-transport` has a module for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// A byte stream in packets of one MSS, as TCP's.
-    Stream,
-    /// Messages in segments of many packets, as those of RDMA NICs.
+    /// Messages in segments of up to 64 KB, as RDMA NICs send them.
+    #[default]
     Message,
+    /// A byte stream in packets of one MSS, as in TCP.
+    Stream,
 }
 
 impl Transport {
+    /// All transports.
+    pub const ALL: [Self; 2] = [Self::Message, Self::Stream];
+
     /// The word that scenarios use.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -112,7 +112,10 @@ fn missing(name: &str, own: &Own<'_>, sources: &[Source], page: Option<&str>) ->
     }
 
     let source = sources.iter().find(|source| source.names().any(|found| found == name));
-    expect(source.is_some(), "no file in crates/core/cc/src implements Algorithm with its NAME".into());
+    expect(
+        source.is_some(),
+        "no file in crates/core/cc/src implements Algorithm with its NAME".into(),
+    );
     if let Some(Source { path, .. }) = source {
         let beside = format!("{}/", path.trim_end_matches(".rs"));
         let tested = sources
@@ -132,7 +135,10 @@ fn missing(name: &str, own: &Own<'_>, sources: &[Source], page: Option<&str>) ->
         }
         if let Some(Source { path, .. }) = source {
             let link = format!("](../../crates/core/cc/src/{path})");
-            expect(page.contains(&link), format!("the page has no link to crates/core/cc/src/{path}"));
+            expect(
+                page.contains(&link),
+                format!("the page has no link to crates/core/cc/src/{path}"),
+            );
         }
         for title in SECTIONS {
             let there = section(page, title).is_some();
@@ -183,7 +189,10 @@ fn every_algorithm_is_complete() {
     }
     for source in &sources {
         for name in source.names().filter(|name| !NAMES.contains(name)) {
-            lacking.push(format!("{name}: crates/core/cc/src/{} is not in algorithms.rs", source.path));
+            lacking.push(format!(
+                "{name}: crates/core/cc/src/{} is not in algorithms.rs",
+                source.path
+            ));
         }
     }
     assert!(lacking.is_empty(), "something is missing:\n  {}\n", lacking.join("\n  "));

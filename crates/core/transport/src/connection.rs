@@ -1,19 +1,10 @@
 //! The terms of a connection, the operations that applications ask for, and the events that they
 //! get.
 
+use incast_cc::param::Transport;
 use incast_cc::{Flow, Rate, RttSample, Span};
 
 use crate::packet::DueBy;
-
-/// The transport of a connection's payload.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Transport {
-    /// Messages in segments of up to 64 KB, as RDMA NICs send them: [`message`](crate::message).
-    #[default]
-    Message,
-    /// A byte stream, as TCP: [`stream`](crate::stream).
-    Stream,
-}
 
 /// The known facts about the path to the peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

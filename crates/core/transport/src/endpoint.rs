@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use incast_cc::parts::random::derive;
-use incast_cc::{AnyControl, CongestionControl, Flow, Span, Time};
+use incast_cc::{AnyControl, CongestionControl, Span, Time};
 use rand_pcg::Pcg64Mcg;
 
 use crate::backlog::Posted;
@@ -21,7 +21,6 @@ use crate::config::Config;
 use crate::config::scheme::SchemeConfig;
 use crate::connection::{
     Address, Delivered, ENDLESS, Event, Opener, Opening, Operation, Purpose, Role, Starter,
-    Transport,
 };
 use crate::directory::Directory;
 use crate::halves::{Receiver, Sender};
@@ -32,7 +31,6 @@ use crate::rate::{RateComputation, Report};
 use crate::rtt::RttMeasurement;
 use crate::signal::Replaced;
 use crate::stamps::Stamps;
-use crate::{message, stream};
 
 /// Payload of a read request.
 pub const REQUEST_BYTES: u64 = 32;
@@ -305,32 +303,18 @@ impl<C: CongestionControl> Endpoint<C> {
         };
         let requests = role == Role::Requester;
         let purpose = if requests { Purpose::Requests } else { Purpose::Data };
-        let (stream, messages) = (&config.stream, terms.transport == Transport::Message);
-        let (mss, segment) =
-            if messages { (config.payload, config.segment) } else { (stream.mss, stream.mss) };
-        let buffer = stream.send_buffer(config.line_rate, terms.path.base_rtt);
-        let mut flow = Flow::new(segment, config.line_rate);
-        (flow.now, flow.mss) = (now, mss);
+        let path = &terms.path;
+        let mut flow = Sender::<C>::flow(terms.transport, config.line_rate, config, path);
+        flow.now = now;
         flow.active_flows = self.active;
-        flow.base_rtt = terms.path.base_rtt;
-        if messages {
-            flow.initial_window = flow.initial_window.max(segment);
-        } else {
-            flow.initial_window = stream.initial_window;
-            flow.slow_start_limit = stream.slow_start_limit;
-            flow.max_window = buffer.min(stream.window());
-        }
+        flow.base_rtt = path.base_rtt;
         flow.seed = derive(seed, random::ALGORITHM, &[]);
         let signal = if requests { None } else { Replaced::new(config.signal, seed) };
         let control = start(&flow, purpose);
         let rate = RateComputation::new(control, now, signal, &terms);
-        let rtt = RttMeasurement::new(config, terms.path.base_rtt);
-        self.connections[place as usize].sender = Some(Box::new(match terms.transport {
-            Transport::Message => Sender::Message(message::Sender::new(rate, rtt, now)),
-            Transport::Stream => {
-                Sender::Stream(stream::Sender::new(rate, rtt, config, buffer, now))
-            }
-        }));
+        let rtt = RttMeasurement::new(config, path.base_rtt);
+        let sender = Sender::new(terms.transport, rate, rtt, config, path, now);
+        self.connections[place as usize].sender = Some(Box::new(sender));
     }
 
     /// The next event for the application.
@@ -409,11 +393,9 @@ impl<C: CongestionControl> Endpoint<C> {
                 let config = &self.config;
                 counted(&mut self.nic_backlog, sender, |sender| sender.on_alarm(now, config));
             }
-            if let Receiver::Stream(receiver) = &mut self.receivers[place as usize]
-                && let Some(ack) = receiver.on_timer(now, &self.config.stream)
-            {
+            if let Some(answer) = self.receivers[place as usize].on_timer(now, &self.config) {
                 let stamps = std::mem::take(&mut connection.stamps);
-                self.answers.push(Body::SegmentAck(ack));
+                self.answers.push(answer);
                 self.reply(now, place, Report { stamps: &stamps, ..Report::default() });
             }
             let connection = &mut self.connections[place as usize];

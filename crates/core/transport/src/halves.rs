@@ -1,57 +1,201 @@
-//! The sending and the receiving half of a connection, of either transport.
+//! The sending and the receiving half of a connection, of any transport.
 
-use incast_cc::{CongestionControl, Feedback, Leaving, Rate, Time};
+use incast_cc::param::Transport;
+use incast_cc::{CongestionControl, Feedback, Flow, Leaving, Rate, Time};
 
 use crate::backlog::Posted;
 use crate::config::Config;
-use crate::connection::Transport;
+use crate::connection::{Delivered, Path, Sample};
 use crate::directory::Remains;
 use crate::engines::Engines;
-use crate::packet::{Header, Next};
-use crate::rate::RateComputation;
+use crate::half::{Facts, Receiving, Sending};
+use crate::packet::{Body, Header, Next};
+use crate::rate::{RateComputation, Report};
 use crate::rtt::RttMeasurement;
+use crate::transports::transports;
 use crate::{message, stream};
 
-/// The sending half of a connection.
-#[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one per connection, all of one kind as a rule")]
-pub enum Sender<C> {
-    /// Sends messages.
-    Message(message::Sender<C>),
-    /// Sends a stream.
-    Stream(stream::Sender<C>),
-}
+macro_rules! halves {
+    ($d:tt $($name:ident: $module:ident,)+) => {
+        /// The sending half of a connection.
+        #[derive(Clone, Debug)]
+        #[expect(clippy::large_enum_variant, reason = "one per connection, all of one kind as a rule")]
+        pub enum Sender<C> {
+            $(
+                #[doc = concat!("[`", stringify!($module), "`](crate::", stringify!($module), ")")]
+                $name($module::Sender<C>),
+            )+
+        }
 
-/// The receiving half of a connection.
-#[derive(Clone, Debug)]
-pub enum Receiver {
-    /// Receives messages.
-    Message(message::Receiver),
-    /// Receives a stream.
-    Stream(stream::Receiver),
-}
+        /// The receiving half of a connection.
+        #[derive(Clone, Debug)]
+        pub enum Receiver {
+            $(
+                #[doc = concat!("[`", stringify!($module), "`](crate::", stringify!($module), ")")]
+                $name($module::Receiver),
+            )+
+        }
 
-macro_rules! either {
-    ($on:expr, $half:ident => $what:expr) => {
-        match $on {
-            Self::Message($half) => $what,
-            Self::Stream($half) => $what,
+        /// Facts about a transport.
+        pub const fn facts(transport: Transport) -> &'static Facts {
+            match transport {
+                $(Transport::$name => &$module::FACTS,)+
+            }
+        }
+
+        /// Asks a half, whichever transport it is of.
+        macro_rules! either {
+            ($d on:expr, $d half:ident => $d what:expr) => {
+                match $d on {
+                    $(Self::$name($d half) => $d what,)+
+                }
+            };
+        }
+
+        impl<C: CongestionControl> Sender<C> {
+            /// The facts that the algorithm of a new flow is told.
+            pub(crate) fn flow(
+                transport: Transport,
+                line_rate: Rate,
+                config: &Config,
+                path: &Path,
+            ) -> Flow {
+                match transport {
+                    $(Transport::$name => {
+                        type Half<C> = $module::Sender<C>;
+                        let mut flow = Flow::new(Half::<C>::segment(config), line_rate);
+                        Half::<C>::prepare(&mut flow, config, path);
+                        flow
+                    })+
+                }
+            }
+
+            /// A sender that has nothing to send yet.
+            pub(crate) fn new(
+                transport: Transport,
+                rate: RateComputation<C>,
+                rtt: RttMeasurement,
+                config: &Config,
+                path: &Path,
+                now: Time,
+            ) -> Self {
+                match transport {
+                    $(Transport::$name => {
+                        Self::$name(Sending::new(rate, rtt, config, path, now))
+                    })+
+                }
+            }
+
+            /// Takes in an answer of the peer, made at `made_ns`. Returns an RTT sample, and the
+            /// number of messages that are now acknowledged: none for a packet of another transport.
+            pub(crate) fn on_answer(
+                &mut self,
+                now: Time,
+                (answer, made_ns): (&Body, u32),
+                config: &Config,
+                report: Report<'_>,
+                nic_backlog: u64,
+            ) -> (Option<Sample>, u32) {
+                match (self, answer) {
+                    $((Self::$name(sender), Body::$name(answer)) => {
+                        sender.on_answer(now, (answer, made_ns), config, report, nic_backlog)
+                    })+
+                    (sender, Body::Notification) => {
+                        sender.on_notification(now, config);
+                        (None, 0)
+                    }
+                    (sender, &Body::Credit(bytes)) => {
+                        sender.on_credit(now, bytes, config);
+                        (None, 0)
+                    }
+                    _ => (None, 0),
+                }
+            }
+
+            /// Whether the clock of timeouts starts with the first packet of a burst.
+            #[inline]
+            pub(crate) const fn clock_starts_first(&self) -> bool {
+                match self {
+                    $(Self::$name(_) => <$module::Sender<C> as Sending<C>>::CLOCK_STARTS_FIRST,)+
+                }
+            }
+        }
+
+        impl Receiver {
+            /// A receiver. Where the transport delays ACKs, one waits for `delayed_ack` packets.
+            pub(crate) fn new(transport: Transport, delayed_ack: u32) -> Self {
+                match transport {
+                    $(Transport::$name => Self::$name(Receiving::new(delayed_ack)),)+
+                }
+            }
+
+            /// The receiver that has left these remains.
+            pub(crate) fn revived(
+                transport: Transport,
+                delayed_ack: u32,
+                remains: &Remains,
+            ) -> Self {
+                match transport {
+                    $(Transport::$name => Self::$name(Receiving::revived(delayed_ack, remains)),)+
+                }
+            }
+
+            /// Takes in data, which was `marked` or not. Returns whether it is of this transport.
+            #[inline]
+            pub(crate) fn take(
+                &mut self,
+                now: Time,
+                (body, marked): (&Body, bool),
+                config: &Config,
+                answers: &mut Vec<Body>,
+                messages: &mut Vec<Delivered>,
+            ) -> bool {
+                match (self, body) {
+                    $((Self::$name(receiver), Body::$name(body)) => {
+                        receiver.take(
+                            now,
+                            (body, marked),
+                            config,
+                            |answer| answers.push(Body::$name(answer)),
+                            |message| messages.push(message),
+                        );
+                        true
+                    })+
+                    _ => false,
+                }
+            }
+
+            /// Whether an answer may wait for more data or for a timer.
+            #[inline]
+            pub(crate) const fn delays(&self) -> bool {
+                match self {
+                    $(Self::$name(_) => <$module::Receiver as Receiving>::DELAYS,)+
+                }
+            }
+
+            /// The answer that is due.
+            pub(crate) fn on_timer(&mut self, now: Time, config: &Config) -> Option<Body> {
+                match self {
+                    $(Self::$name(receiver) => receiver.on_timer(now, config).map(Body::$name),)+
+                }
+            }
         }
     };
 }
+transports!(halves $);
 
 impl<C: CongestionControl> Sender<C> {
-    const fn engines(&self) -> &Engines<C> {
+    fn engines(&self) -> &Engines<C> {
         either!(self, sender => sender.engines())
     }
 
     /// The rate computation engine.
-    pub const fn rate(&self) -> &RateComputation<C> {
+    pub fn rate(&self) -> &RateComputation<C> {
         &self.engines().rate
     }
 
     /// The RTT measurement engine.
-    pub const fn rtt(&self) -> &RttMeasurement {
+    pub fn rtt(&self) -> &RttMeasurement {
         &self.engines().rtt
     }
 
@@ -61,21 +205,17 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The number of packets sent again.
-    pub const fn retransmissions(&self) -> u64 {
-        self.engines().retransmissions as u64
+    pub fn retransmissions(&self) -> u64 {
+        u64::from(self.engines().retransmissions)
     }
 
     /// The time since which the next packet waits in the NIC, `now` at the latest.
     #[cold]
     pub(crate) fn waits_since(&self, now: Time) -> Time {
-        match self {
-            Self::Message(_) => now,
-            Self::Stream(sender) => sender.waits_since().unwrap_or(now),
-        }
+        either!(self, sender => sender.waits_since()).unwrap_or(now)
     }
 
-    /// The payload that is not acknowledged, as the next packet would tell it
-    /// ([`Packet::remaining`](crate::Packet::remaining)).
+    /// The payload that is not acknowledged, as the next packet would tell it.
     #[cold]
     pub(crate) fn remaining(&self) -> u32 {
         either!(self, sender => sender.remaining())
@@ -83,7 +223,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// A sequence number near those that answers acknowledge.
     #[inline]
-    pub(crate) const fn acknowledged(&self) -> u64 {
+    pub(crate) fn acknowledged(&self) -> u64 {
         either!(self, sender => sender.acknowledged())
     }
 
@@ -95,18 +235,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether the next packets are spaced by more than the line rate.
     pub(crate) fn is_spaced(&self, config: &Config) -> bool {
-        match self {
-            Self::Message(sender) => sender.is_spaced(),
-            Self::Stream(sender) => sender.is_paced(config),
-        }
+        either!(self, sender => sender.is_spaced(config))
     }
 
     /// Takes back a packet that has left ahead of time; the last one first.
     pub(crate) fn put_back(&mut self, now: Time, header: &Header) {
-        match self {
-            Self::Message(sender) => sender.put_back(header),
-            Self::Stream(sender) => sender.put_back(now, u64::from(header.payload)),
-        }
+        either!(self, sender => sender.put_back(now, header));
     }
 
     /// Whether everything posted has been acknowledged.
@@ -116,7 +250,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether everything posted has been cut into segments.
     pub(crate) fn is_drained(&self) -> bool {
-        either!(self, sender => sender.engines().messages.is_empty())
+        self.engines().messages.is_empty()
     }
 
     /// Whether everything posted has been acknowledged and nothing waits in the NIC.
@@ -125,28 +259,30 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     pub(crate) fn post(&mut self, now: Time, posted: &Posted, config: &Config) {
-        match self {
-            Self::Message(sender) => sender.post(now, posted),
-            Self::Stream(sender) => sender.post(now, posted, config),
-        }
+        either!(self, sender => sender.post(now, posted, config));
     }
 
     /// Takes the unsent payload of a message back, which was posted before the last `after` ones.
-    /// Returns its length; [`None`] if all has left, or on a stream.
+    /// Returns its length; [`None`] if all has left, or where a transport takes nothing back.
     pub(crate) fn withdraw(&mut self, after: usize) -> Option<u64> {
-        match self {
-            Self::Message(sender) => sender.withdraw(after),
-            Self::Stream(_) => None,
-        }
+        either!(self, sender => sender.withdraw(after))
     }
 
-    /// The start of the oldest payload that is not acknowledged, in all payload posted; [`None`] on
-    /// a stream.
+    /// The start of the oldest payload that is not acknowledged, in all payload posted; [`None`]
+    /// where sequence numbers say it.
     pub fn oldest_payload(&self) -> Option<u64> {
-        match self {
-            Self::Message(sender) => Some(sender.oldest_payload()),
-            Self::Stream(_) => None,
-        }
+        either!(self, sender => Sending::oldest_payload(sender))
+    }
+
+    /// The start of a packet's payload in all payload posted; [`None`] where sequence numbers say
+    /// it, and once it is acknowledged.
+    pub(crate) fn payload_at(&self, sequence: u64, config: &Config) -> Option<u64> {
+        either!(self, sender => sender.payload_at(sequence, config))
+    }
+
+    /// Notes the stamp of a packet's departure.
+    pub(crate) fn on_sent_at(&mut self, sequence: u64, attempt: u8, stamp: Time) {
+        either!(self, sender => sender.on_sent_at(sequence, attempt, stamp));
     }
 
     /// The class of the next packet that waits in the NIC, where the algorithm chooses it; `class`
@@ -167,10 +303,7 @@ impl<C: CongestionControl> Sender<C> {
 
     #[cold]
     fn chosen_class(&self, class: u8, config: &Config) -> Option<u8> {
-        let level = match self {
-            Self::Message(sender) => sender.level(config),
-            Self::Stream(sender) => sender.level(),
-        };
+        let level = either!(self, sender => sender.level(config));
         level.map(|level| class.saturating_sub(level))
     }
 
@@ -192,17 +325,19 @@ impl<C: CongestionControl> Sender<C> {
     /// before `armed`.
     #[inline]
     pub(crate) fn alarm_before(&self, armed: Time, config: &Config) -> Option<Time> {
-        match self {
-            Self::Message(sender) => sender.alarm(),
-            Self::Stream(sender) => sender.alarm_before(armed, config),
-        }
+        either!(self, sender => sender.alarm_before(armed, config))
     }
 
     pub(crate) fn on_alarm(&mut self, now: Time, config: &Config) {
-        match self {
-            Self::Message(sender) => sender.on_alarm(now, config),
-            Self::Stream(sender) => sender.on_alarm(now, config),
-        }
+        either!(self, sender => sender.on_alarm(now, config));
+    }
+
+    fn on_notification(&mut self, now: Time, config: &Config) {
+        either!(self, sender => sender.on_notification(now, config));
+    }
+
+    fn on_credit(&mut self, now: Time, bytes: u32, config: &Config) {
+        either!(self, sender => sender.on_credit(now, bytes, config));
     }
 
     /// The header that the algorithm writes into a packet that leaves.
@@ -213,30 +348,11 @@ impl<C: CongestionControl> Sender<C> {
     /// Payload that waits in the NIC.
     #[inline]
     pub(crate) fn queued(&self) -> u64 {
-        match self {
-            Self::Message(_) => 0,
-            Self::Stream(sender) => sender.queued(),
-        }
+        either!(self, sender => sender.queued())
     }
 }
 
 impl Receiver {
-    /// A receiver; in a stream its ACKs wait for `delayed_ack` segments.
-    pub(crate) fn new(transport: Transport, delayed_ack: u32) -> Self {
-        match transport {
-            Transport::Message => Self::Message(message::Receiver::default()),
-            Transport::Stream => Self::Stream(stream::Receiver::new(delayed_ack)),
-        }
-    }
-
-    /// The receiver that has left these remains.
-    pub(crate) fn revived(transport: Transport, delayed_ack: u32, remains: &Remains) -> Self {
-        match transport {
-            Transport::Message => Self::Message(message::Receiver::revived(remains)),
-            Transport::Stream => Self::Stream(stream::Receiver::revived(delayed_ack, remains)),
-        }
-    }
-
     /// The remains of the receiver, unless it has something left to say of its own accord.
     pub(crate) fn remains(&self) -> Option<Remains> {
         either!(self, receiver => receiver.remains())
@@ -244,7 +360,7 @@ impl Receiver {
 
     /// The sequence number that comes next, if nothing is lost.
     #[inline]
-    pub(crate) const fn expects(&self) -> u64 {
+    pub(crate) fn expects(&self) -> u64 {
         either!(self, receiver => receiver.expects())
     }
 
@@ -254,14 +370,11 @@ impl Receiver {
     }
 
     /// The number of packets that arrived more than once.
-    pub const fn duplicates(&self) -> u64 {
+    pub fn duplicates(&self) -> u64 {
         either!(self, receiver => receiver.duplicates())
     }
 
     pub(crate) fn alarm(&self) -> Option<Time> {
-        match self {
-            Self::Message(_) => None,
-            Self::Stream(receiver) => receiver.alarm(),
-        }
+        either!(self, receiver => receiver.alarm())
     }
 }

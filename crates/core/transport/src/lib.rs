@@ -18,6 +18,7 @@ mod directory;
 mod early;
 mod endpoint;
 mod engines;
+mod half;
 mod halves;
 mod levels;
 pub mod message;
@@ -33,16 +34,20 @@ mod send_times;
 pub mod signal;
 mod stamps;
 pub mod stream;
+mod transports;
+
+pub use incast_cc::param::Transport;
 
 pub use config::scheme::SchemeConfig;
 pub use config::{Config, ConfigError, InitialTimeout, Nic, Recovery, Serialization};
 pub use connection::{
     Address, CLASSES, Event, Opener, Opening, Operation, Path, Purpose, Role, Sample, Starter,
-    Terms, Transport,
+    Terms,
 };
 pub use early::{Early, EarlyNic};
 pub use endpoint::{Endpoint, News, Outgoing, REQUEST_BYTES, Stop};
-pub use halves::{Receiver, Sender};
+pub use half::Facts;
+pub use halves::{Receiver, Sender, facts};
 pub use packet::{Body, DueBy, Form, Header, Kind, Packet, clock_ns};
 pub use rate::{Clock, Report};
 pub use scheduler::{RoundRobin, Scheduler};

@@ -46,11 +46,22 @@ mod receiver;
 mod segment;
 mod sender;
 
-pub use crate::packet::message::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
+pub use crate::packet::message::{Ack, Body, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
 pub use receiver::Receiver;
 pub use sender::{MAX_PACKETS_AHEAD, OutgoingBurst, Sender};
 
-use incast_cc::Bytes;
+use incast_cc::{Bytes, Span};
+
+use crate::half::Facts;
+
+/// Facts about the transport: hardware answers whole segments, in a class of its own.
+pub(crate) const FACTS: Facts = Facts {
+    segments: true,
+    waits_in_nic: false,
+    is_tcp: false,
+    answers_first: true,
+    jitter: Span::ZERO,
+};
 
 /// The largest payload of a segment: as configured, but no more than a `burst` of the algorithm,
 /// which counts as at least one packet of `payload`.

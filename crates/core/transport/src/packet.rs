@@ -1,13 +1,19 @@
-//! The packets between endpoints, of either transport.
+//! The packets between endpoints, of any transport.
 
 mod header;
 pub(crate) mod message;
 pub(crate) mod stream;
+mod wire;
 
 pub(crate) use header::MARKED_END;
 pub use header::{Header, Kind};
 
 use incast_cc::Time;
+use incast_cc::param::Transport;
+
+use self::header::Compact;
+use self::wire::Wire;
+use crate::transports::transports;
 
 /// A packet of a connection. Headers are not built: the carrier knows their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,54 +76,104 @@ impl DueBy {
     }
 }
 
-/// The content of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
-    /// Payload of a message.
-    Data(message::Data),
-    /// The acknowledgement of a complete segment of a message.
-    Ack(message::Ack),
-    /// A report of missing packets of a message.
-    Nack(message::Nack),
-    /// Payload of a stream.
-    Segment(stream::Segment),
-    /// An acknowledgement of a stream.
-    SegmentAck(stream::Ack),
-    /// A notice that payload arrived marked: the congestion notification packet (CNP) of DCQCN.
-    Notification,
+macro_rules! bodies {
+    ($d:tt $($name:ident: $module:ident,)+) => {
+        /// The content of a packet.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Body {
+            $(
+                #[doc = concat!("A packet of [`", stringify!($module), "`](crate::", stringify!($module), ").")]
+                $name($module::Body),
+            )+
+            /// A notice that payload arrived marked: the congestion notification packet (CNP) of
+            /// DCQCN.
+            Notification,
+            /// A receiver's permission to send as many bytes more.
+            Credit(u32),
+        }
+
+        /// Asks the packet of a transport, or takes the default for what is of none.
+        macro_rules! asks {
+            ($d body:expr, $d one:ident => $d what:expr, $d none:expr) => {
+                match $d body {
+                    $(Body::$name($d one) => $d what,)+
+                    Body::Notification | Body::Credit(_) => $d none,
+                }
+            };
+        }
+
+        impl Body {
+            /// The transport of the packet; [`None`] if it may be of any.
+            pub const fn transport(&self) -> Option<Transport> {
+                match self {
+                    $(Self::$name(_) => Some(Transport::$name),)+
+                    Self::Notification | Self::Credit(_) => None,
+                }
+            }
+
+            /// The content of a header whose kind is one of the transport's.
+            #[inline]
+            fn of(transport: Transport, header: &Header, near: u64) -> Self {
+                match transport {
+                    $(Transport::$name => Self::$name(Wire::of(header, near)),)+
+                }
+            }
+        }
+    };
+}
+transports!(bodies $);
+
+impl Body {
+    /// The sequence number: of data its own, of answers the one that is acknowledged or missed.
+    pub fn sequence(&self) -> u64 {
+        asks!(self, body => body.sequence(), 0)
+    }
+
+    /// The word for the packet in traces: `data`, `ack`, `nack`, `cnp` or `credit`.
+    pub fn name(&self) -> &'static str {
+        asks!(self, body => body.name(), if *self == Self::Notification { "cnp" } else { "credit" })
+    }
+
+    /// Whether the packet is for the receiving half of its connection.
+    #[inline]
+    pub fn is_data(&self) -> bool {
+        asks!(self, body => body.is_data(), false)
+    }
+
+    /// Whether the arrival changes nothing but counters, if nothing before it is missing.
+    fn is_quiet(&self) -> bool {
+        asks!(self, body => body.is_quiet(), false)
+    }
+
+    /// Whether the packet takes the words of switches back that the data had which it answers.
+    pub(crate) fn echoes(&self) -> bool {
+        asks!(self, body => body.echoes(), false)
+    }
+
+    fn compact(&self, sent_ns: u32) -> Option<Compact> {
+        asks!(self, body => body.compact(sent_ns), None)
+    }
 }
 
 impl Packet {
     /// Payload in bytes; zero but for data.
     #[inline]
-    pub const fn payload(&self) -> u32 {
-        match &self.body {
-            Body::Data(data) => data.payload,
-            Body::Segment(segment) => segment.payload,
-            Body::Ack(_) | Body::Nack(_) | Body::SegmentAck(_) | Body::Notification => 0,
-        }
+    pub fn payload(&self) -> u32 {
+        asks!(&self.body, body => body.payload(), 0)
     }
 
     /// The payload that was not acknowledged when the packet left its sender: up to the end of its
     /// message, or of all that a stream has posted. `u32::MAX` if it is more, or has no end; zero
     /// but for data.
     #[inline]
-    pub const fn remaining(&self) -> u32 {
-        match &self.body {
-            Body::Data(data) => data.remaining,
-            Body::Segment(segment) => segment.remaining,
-            Body::Ack(_) | Body::Nack(_) | Body::SegmentAck(_) | Body::Notification => 0,
-        }
+    pub fn remaining(&self) -> u32 {
+        asks!(&self.body, body => body.remaining(), 0)
     }
 
     /// Whether switches may mark the packet instead of dropping it (ECN-capable transport).
     #[inline]
-    pub const fn is_ect(&self) -> bool {
-        match &self.body {
-            Body::Data(_) => true,
-            Body::Segment(segment) => segment.ect,
-            Body::Ack(_) | Body::Nack(_) | Body::SegmentAck(_) | Body::Notification => false,
-        }
+    pub fn is_ect(&self) -> bool {
+        asks!(&self.body, body => body.is_ect(), false)
     }
 }
 
@@ -148,16 +204,16 @@ impl Form {
 
     /// Payload in bytes ([`Packet::payload`]).
     #[inline]
-    pub const fn payload(&self) -> u32 {
+    pub fn payload(&self) -> u32 {
         match self {
-            Self::Compact(header) => header.payload as u32,
+            Self::Compact(header) => u32::from(header.payload),
             Self::Full(packet) => packet.payload(),
         }
     }
 
     /// Whether switches may mark the packet ([`Packet::is_ect`]).
     #[inline]
-    pub const fn is_ect(&self) -> bool {
+    pub fn is_ect(&self) -> bool {
         match self {
             Self::Compact(header) => header.has(Header::ECT),
             Self::Full(packet) => packet.is_ect(),
@@ -166,18 +222,27 @@ impl Form {
 
     /// Whether the receiver answers this very packet: a segment of a stream, or the last packet of a
     /// segment of a message.
-    pub const fn is_answered(&self) -> bool {
+    pub fn is_answered(&self) -> bool {
         match self {
-            Self::Compact(header) => match header.kind {
-                Kind::Segment => true,
-                Kind::Data => header.has(Header::ACK_REQUEST),
-                Kind::Ack | Kind::SegmentAck | Kind::Notification => false,
-            },
-            Self::Full(packet) => match &packet.body {
-                Body::Segment(_) => true,
-                Body::Data(data) => data.ack_request,
-                _ => false,
-            },
+            Self::Compact(header) => header.is_answered(),
+            Self::Full(packet) => asks!(&packet.body, body => body.is_answered(), false),
+        }
+    }
+
+    /// Whether the arrival changes nothing but counters, if nothing before it is missing.
+    pub fn is_quiet(&self) -> bool {
+        match self {
+            Self::Compact(header) => header.is_quiet(),
+            Self::Full(packet) => packet.body.is_quiet(),
+        }
+    }
+
+    /// Whether the packet is for the receiving half of its connection.
+    #[inline]
+    pub fn is_data(&self) -> bool {
+        match self {
+            Self::Compact(header) => header.kind.is_data(),
+            Self::Full(packet) => packet.body.is_data(),
         }
     }
 
@@ -216,8 +281,8 @@ mod tests {
 
     #[test]
     fn packets_stay_small() {
-        // Packets are copied from queue to queue at every hop.
-        assert!(size_of::<Packet>() <= 48, "{} bytes", size_of::<Packet>());
+        // A queue of the simulator holds headers; whole packets are what few of them are.
+        assert!(size_of::<Header>() <= 20 && size_of::<Packet>() <= 56);
     }
 
     #[test]

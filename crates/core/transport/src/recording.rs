@@ -43,7 +43,7 @@ use crate::config::Config;
 use crate::connection::{Event, Operation, Purpose, Role, Terms};
 use crate::endpoint::{Endpoint, News, Outgoing};
 use crate::message::OutgoingBurst;
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Packet, message};
 use crate::rate::{Clock, Report};
 use crate::signal::Signal;
 
@@ -193,7 +193,7 @@ impl RecordedEndpoint {
         let line = recorder.lines.begin("send").time(now).number(classes).outputs();
         if let Some(out) = &out {
             let packet = out.form.packet(0);
-            if let Body::Data(data) = packet.body {
+            if let Body::Message(message::Body::Data(data)) = packet.body {
                 let place = self.endpoint.payload_at(out.connection, data.sequence);
                 line.number(out.connection).number(out.class).packet(&packet);
                 line.number(data.remaining).maybe(place).maybe_time(out.begins);
@@ -219,7 +219,7 @@ impl RecordedEndpoint {
     fn poll_alone(&mut self, now: Time, classes: u8) -> Option<OutgoingBurst> {
         let out = self.poll_data(now, classes)?;
         let Packet { connection: peer, sent_ns, body } = out.form.packet(0);
-        let Body::Data(data) = body else { return None };
+        let Body::Message(message::Body::Data(data)) = body else { return None };
         let place = self.endpoint.payload_at(out.connection, data.sequence)?;
         let ends = (out.connection, peer, sent_ns);
         Some(OutgoingBurst::alone(ends, place, &data, self.endpoint.config()))
@@ -259,7 +259,7 @@ impl RecordedEndpoint {
         if let Clock::Stamps { arrived, peer } = report.clock {
             line.maybe_time(arrived).span(peer);
         }
-        if !matches!(packet.body, Body::Data(_)) {
+        if !matches!(packet.body, Body::Message(message::Body::Data(_))) {
             let line = line.outputs().maybe_time(self.endpoint.next_timer(now));
             if let Some(sender) = self.endpoint.sender(packet.connection) {
                 let (rate, window) = (sender.pacing_rate(), sender.rate().limits().cwnd);

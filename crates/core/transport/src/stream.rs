@@ -71,6 +71,10 @@
 //!   the first segment and gives the first RTT. They are never closed. Windows are not reset after
 //!   idling (RFC 5681, section 4.1), unless the algorithm does so.
 
+use incast_cc::Span;
+
+use crate::half::Facts;
+
 mod bursts;
 mod ranges;
 mod receiver;
@@ -79,6 +83,15 @@ mod scoreboard;
 mod sender;
 
 pub use crate::config::stream::{Config, EcnEcho, LARGEST_WINDOW};
-pub use crate::packet::stream::{Ack, Block, SACK_BLOCKS, Segment};
+pub use crate::packet::stream::{Ack, Block, Body, SACK_BLOCKS, Segment};
 pub use receiver::Receiver;
 pub use sender::Sender;
+
+/// Facts about the transport: a host's software runs it, whose answers share a class with data.
+pub(crate) const FACTS: Facts = Facts {
+    segments: false,
+    waits_in_nic: true,
+    is_tcp: true,
+    answers_first: false,
+    jitter: Span::from_us(1),
+};

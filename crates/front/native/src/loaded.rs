@@ -79,8 +79,7 @@ pub unsafe fn load(table: *const Table, report: Report) -> Result<Guest, String>
     let text = |text: Text| -> &'static str { unsafe { text.get() } };
     let kinds = [Kind::Rate, Kind::Window, Kind::Telemetry, Kind::Fixed];
     let kind = kinds.into_iter().find(|kind| kind.as_str() == text(table.kind));
-    let transports = [Transport::Message, Transport::Stream];
-    let transport = transports.into_iter().find(|one| one.as_str() == text(table.transport));
+    let transport = Transport::ALL.into_iter().find(|one| one.as_str() == text(table.transport));
     // SAFETY: the table has so many parameters.
     let params = unsafe { core::slice::from_raw_parts(table.params, table.param_count) };
     let param = |one: &ParamText| Param {

@@ -2,7 +2,7 @@
 
 use incast_cc::Hop;
 use incast_queue::discipline::{self, Job};
-use incast_transport::{Address, Body, Form, Header, Kind, Stamps};
+use incast_transport::{Address, Form, Header, Kind, Stamps};
 
 use super::path::Path;
 use incast_plan::PFC_FRAME_BYTES;
@@ -52,17 +52,19 @@ const PAUSE: u16 = 1 << 15;
 /// A flag of a packet whose link does not bring it: the link damages it, and does not fail.
 const DAMAGED: u16 = PAUSE;
 
-/// The kinds of content, by their numbers.
-const KINDS: [Kind; 8] = [
-    Kind::Data,
-    Kind::Ack,
-    Kind::Segment,
-    Kind::SegmentAck,
-    Kind::Notification,
-    Kind::Notification,
-    Kind::Notification,
-    Kind::Notification,
-];
+/// The kinds of content by the numbers that three bits hold: all there are, and the last of them
+/// again for numbers that no packet has.
+const KINDS: [Kind; 8] = {
+    assert!(Kind::ALL.len() <= 8, "a frame has three bits for the kind of content");
+    let mut kinds = [Kind::ALL[Kind::ALL.len() - 1]; 8];
+    let mut number = 0;
+    while number < Kind::ALL.len() {
+        assert!(Kind::ALL[number] as usize == number, "kinds are listed by their numbers");
+        kinds[number] = Kind::ALL[number];
+        number += 1;
+    }
+    kinds
+};
 
 impl Frame {
     /// The content of an empty place.
@@ -105,7 +107,7 @@ impl Frame {
     #[inline]
     pub(crate) fn compact(address: Address, wire: u16, class: u8, header: &Header) -> Self {
         let &Header { connection, sequence, sent_ns, rest, kind, flags, .. } = header;
-        let quiet = kind == Kind::Data && is_quiet(flags, header.attempt());
+        let quiet = header.is_quiet();
         let bits = u16::from(class)
             | (kind as u16) << KIND
             | u16::from(flags) << HEADER_FLAGS
@@ -119,16 +121,8 @@ impl Frame {
     /// The frame of a packet that is stored, without path, size and class.
     #[cold]
     fn stored(form: Form, packets: &mut Packets) -> Self {
-        let quiet = match &form {
-            Form::Compact(header) => {
-                header.kind == Kind::Data && is_quiet(header.flags, header.attempt())
-            }
-            Form::Full(packet) => match &packet.body {
-                Body::Data(data) => data.attempt == 0 && !data.ack_request,
-                _ => false,
-            },
-        };
-        let bits = STORED | if form.is_ect() { ECT } else { 0 } | if quiet { QUIET } else { 0 };
+        let bits =
+            STORED | if form.is_ect() { ECT } else { 0 } | if form.is_quiet() { QUIET } else { 0 };
         let (connection, rest) = (form.connection(), packets.put(form).0);
         Self { connection, rest, bits, ..Self::NOTHING }
     }
@@ -164,7 +158,7 @@ impl Frame {
         }
         let &Self { connection, sequence, sent_ns, rest, wire, bits, .. } = self;
         let kind = KINDS[(bits >> KIND) as usize % KINDS.len()];
-        let payload = if matches!(kind, Kind::Data | Kind::Segment) { wire - header } else { 0 };
+        let payload = if kind.is_data() { wire - header } else { 0 };
         #[expect(clippy::cast_possible_truncation, reason = "the lowest three bits")]
         let flags = (bits >> HEADER_FLAGS) as u8 % 8;
         Some(Header { connection, sequence, sent_ns, rest, payload, kind, flags })
@@ -243,13 +237,6 @@ impl Frame {
     pub(crate) const fn disquiet(&mut self) {
         self.bits &= !QUIET;
     }
-}
-
-/// Whether the arrival of data of a message changes nothing but counters, if nothing before it is
-/// missing.
-#[inline]
-const fn is_quiet(flags: u8, attempt: u8) -> bool {
-    flags & Header::ACK_REQUEST == 0 && attempt == 0
 }
 
 impl discipline::Packet for Frame {
@@ -384,7 +371,7 @@ pub(crate) struct Stored {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use incast_transport::Packet;
+    use incast_transport::{Body, Packet};
 
     #[test]
     fn a_frame_is_half_a_cache_line() {
@@ -392,7 +379,7 @@ mod tests {
     }
 
     fn header(kind: Kind, flags: u8) -> Header {
-        let payload = if matches!(kind, Kind::Data | Kind::Segment) { 1_460 } else { 0 };
+        let payload = if kind.is_data() { 1_460 } else { 0 };
         Header { connection: 1, sequence: 2, sent_ns: 3, rest: 4, payload, kind, flags }
     }
 
@@ -404,7 +391,7 @@ mod tests {
     #[test]
     fn a_frame_has_all_of_its_header() {
         let mut packets = Packets::default();
-        for kind in [Kind::Data, Kind::Ack, Kind::Segment, Kind::SegmentAck, Kind::Notification] {
+        for &kind in Kind::ALL {
             for flags in 0..8 {
                 let header = header(kind, flags);
                 let mut frame = frame(Form::Compact(header), false, &mut packets);

@@ -1,7 +1,7 @@
 //! Full traces, kept only when asked for.
 
 use incast_cc::{Bytes, Rate, Span, Time};
-use incast_transport::{Body, Packet};
+use incast_transport::Packet;
 
 use super::frame::{Frame, Packets};
 
@@ -137,7 +137,7 @@ impl PacketEvent {
 impl PacketRow {
     /// The packet's ECN field when it left or was dropped (RFC 3168): "ce" once a switch or a NIC
     /// has marked it.
-    pub const fn ecn(&self) -> &'static str {
+    pub fn ecn(&self) -> &'static str {
         match (self.frame.is_marked(), self.packet.is_ect()) {
             (true, _) => "ce",
             (false, true) => "ect",
@@ -160,14 +160,9 @@ impl PacketRow {
         self.frame.class()
     }
 
-    /// The kind of the packet: "data", "ack", "nack" or "cnp".
+    /// The kind of the packet: "data", "ack", "nack", "cnp" or "credit".
     pub fn kind(&self) -> &'static str {
-        match &self.packet.body {
-            Body::Data(_) | Body::Segment(_) => "data",
-            Body::Ack(_) | Body::SegmentAck(_) => "ack",
-            Body::Nack(_) => "nack",
-            Body::Notification => "cnp",
-        }
+        self.packet.body.name()
     }
 
     /// The packet's place within its connection:
@@ -177,14 +172,7 @@ impl PacketRow {
     /// * NACK: the first packet of its list;
     /// * CNP: 0.
     pub fn sequence(&self) -> u64 {
-        match &self.packet.body {
-            Body::Data(data) => data.sequence,
-            Body::Ack(ack) => ack.segment,
-            Body::Nack(nack) => nack.base,
-            Body::Segment(segment) => segment.sequence,
-            Body::SegmentAck(ack) => ack.sequence,
-            Body::Notification => 0,
-        }
+        self.packet.body.sequence()
     }
 }
 

@@ -12,9 +12,10 @@ use incast_cc::{CongestionControl, Time};
 
 use super::{Endpoint, Reply};
 use crate::config::{Config, Nic};
-use crate::connection::{Address, Opening, Transport};
+use crate::connection::{Address, Opening};
 use crate::early::{Early, EarlyNic};
-use crate::halves::Sender;
+use crate::half::Sending;
+use crate::halves::{Sender, facts};
 use crate::pacing::Turn;
 use crate::packet::Header;
 
@@ -125,10 +126,8 @@ impl<C: CongestionControl> Endpoint<C> {
         let connection = &mut connections[place as usize];
         let Opening { peer, address, ref terms, .. } = connection.opening;
         let (index, class) = (connection.index, terms.class);
-        let is_known = match terms.transport {
-            Transport::Message => config.nic == Nic::Segments || pacing.only_ready().is_some(),
-            Transport::Stream => pacing.only_ready().is_some(),
-        };
+        let keeps_turn = config.nic == Nic::Segments && facts(terms.transport).segments;
+        let is_known = keeps_turn || pacing.only_ready().is_some();
         let header = Header { connection: peer, ..Header::NONE };
         let early = Early { header, address, class, connection: index, begins: None };
         let sender = match connection.sender.as_deref_mut()? {
@@ -179,14 +178,16 @@ impl<C: CongestionControl> Endpoint<C> {
     pub fn stays_ahead(&self, connection: u32) -> bool {
         let place = self.directory.place(connection);
         let connection = self.connections.get(place as usize);
-        let sender = connection.and_then(|connection| connection.sender.as_deref());
-        let is_next = match sender {
-            Some(Sender::Message(_)) if self.config.nic == Nic::Segments => {
-                self.pacing.head() == Some(place)
-            }
-            _ => !self.pacing.has_ready(u8::MAX) || self.pacing.only_ready() == Some(place),
+        let Some(connection) = connection else { return false };
+        let Some(sender) = connection.sender.as_deref() else { return false };
+        let keeps_turn =
+            self.config.nic == Nic::Segments && facts(connection.opening.terms.transport).segments;
+        let is_next = if keeps_turn {
+            self.pacing.head() == Some(place)
+        } else {
+            !self.pacing.has_ready(u8::MAX) || self.pacing.only_ready() == Some(place)
         };
-        is_next && sender.is_some_and(|sender| sender.may_leave_ahead(&self.config))
+        is_next && sender.may_leave_ahead(&self.config)
     }
 
     /// Whether a timer is due that looks at what has left.

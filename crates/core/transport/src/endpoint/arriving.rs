@@ -4,8 +4,9 @@ use incast_cc::{CongestionControl, Span, Time};
 
 use super::{Connection, Endpoint, More, News, Reply, counted};
 use crate::backlog::Posted;
-use crate::connection::{Delivered, Event, Opening, Role, Sample, Transport};
+use crate::connection::{Delivered, Event, Opening, Role, Sample};
 use crate::directory::Standing;
+use crate::half::{Receiving, Sending};
 use crate::halves::{Receiver, Sender};
 use crate::packet::{Body, Form, Header, Kind, Packet, clock_ns};
 use crate::random;
@@ -81,7 +82,7 @@ impl<C: CongestionControl> Endpoint<C> {
                     Some(Sender::Message(_)) | None => false,
                 }
             }
-            Kind::Notification => false,
+            Kind::Notification | Kind::Credit => false,
         }
     }
 
@@ -90,11 +91,10 @@ impl<C: CongestionControl> Endpoint<C> {
     pub fn is_after_a_gap(&self, form: &Form) -> bool {
         let sequence = match form {
             Form::Compact(header) if header.kind == Kind::Segment => header.sequence,
-            Form::Full(packet) => match &packet.body {
-                Body::Segment(segment) => segment.sequence as u32,
-                _ => return false,
-            },
-            Form::Compact(_) => return false,
+            Form::Full(Packet { body: body @ Body::Stream(_), .. }) if body.is_data() => {
+                body.sequence() as u32
+            }
+            Form::Compact(_) | Form::Full(_) => return false,
         };
         let place = self.directory.place(form.connection());
         let receiver = self.receivers.get(place as usize);
@@ -105,20 +105,17 @@ impl<C: CongestionControl> Endpoint<C> {
     /// place.
     #[inline]
     fn sequence_at(&self, place: u32, kind: Kind) -> Option<u64> {
-        let near = match kind {
-            Kind::Data | Kind::Segment => self.receivers.get(place as usize)?.expects(),
-            Kind::Ack | Kind::SegmentAck | Kind::Notification => {
-                let sender = &self.connections.get(place as usize)?.sender;
-                sender.as_ref().map_or(0, |sender| sender.acknowledged())
-            }
-        };
-        Some(near)
+        if kind.is_data() {
+            return Some(self.receivers.get(place as usize)?.expects());
+        }
+        let sender = &self.connections.get(place as usize)?.sender;
+        Some(sender.as_ref().map_or(0, |sender| sender.acknowledged()))
     }
 
     /// Takes in a packet of a connection that has no place yet, or none any more.
     #[cold]
     fn handle_closed_header(&mut self, now: Time, header: &Header, report: Report<'_>) -> News {
-        if !matches!(header.kind, Kind::Data | Kind::Segment) {
+        if !header.kind.is_data() {
             return News::Now; // an answer that nobody waits for
         }
         let Some(place) = self.opened(header.connection) else { return News::None };
@@ -174,56 +171,31 @@ impl<C: CongestionControl> Endpoint<C> {
     #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Packet, report: Report<'_>) -> News {
         let place = self.directory.place(packet.connection);
-        let (answers, messages) = (&mut self.answers, &mut self.messages);
-        match &packet.body {
-            Body::Data(data) => {
-                let receiver = match self.receivers.get_mut(place as usize) {
-                    Some(Receiver::Message(receiver)) => receiver,
-                    Some(Receiver::Stream(_)) => return News::None,
-                    None => return self.handle_closed(now, packet, report),
-                };
-                receiver.handle(
-                    data,
-                    report.marked,
-                    self.config.recovery,
-                    |body| answers.push(body),
-                    |message| messages.push(message),
-                );
-                self.settle(now, place, report)
-            }
-            Body::Segment(segment) => {
-                let receiver = match self.receivers.get_mut(place as usize) {
-                    Some(Receiver::Stream(receiver)) => receiver,
-                    Some(Receiver::Message(_)) => return News::None,
-                    None => return self.handle_closed(now, packet, report),
-                };
-                receiver.handle(
-                    now,
-                    segment,
-                    report.marked,
-                    &self.config.stream,
-                    |ack| answers.push(Body::SegmentAck(ack)),
-                    |message| messages.push(message),
-                );
-                let ack_at = receiver.alarm();
-                if self.answers.is_empty() && !report.stamps.is_empty() {
-                    self.connections[place as usize].stamps = report.stamps.clone();
-                }
-                let news = self.settle(now, place, report);
-                let connection = &mut self.connections[place as usize];
-                if let Some(at) = ack_at {
-                    connection.arm(now, at, &mut self.alarms);
-                }
-                if connection.has_received() {
-                    self.leave(now, place);
-                }
-                if news == News::None { News::Later } else { news }
-            }
-            _ => {
-                self.on_answer(now, place, packet, report);
-                News::Now
-            }
+        if !packet.body.is_data() {
+            self.on_answer(now, place, packet, report);
+            return News::Now;
         }
+        let Some(receiver) = self.receivers.get_mut(place as usize) else {
+            return self.handle_closed(now, packet, report);
+        };
+        let arrived = (&packet.body, report.marked);
+        let (answers, messages) = (&mut self.answers, &mut self.messages);
+        if !receiver.take(now, arrived, &self.config, answers, messages) {
+            return News::None; // a packet of another transport
+        }
+        let (delays, answer_at) = (receiver.delays(), receiver.alarm());
+        if delays && self.answers.is_empty() && !report.stamps.is_empty() {
+            self.connections[place as usize].stamps = report.stamps.clone();
+        }
+        let news = self.settle(now, place, report);
+        let connection = &mut self.connections[place as usize];
+        if let Some(at) = answer_at {
+            connection.arm(now, at, &mut self.alarms);
+        }
+        if connection.has_received() && (delays || news != News::None) {
+            self.leave(now, place);
+        }
+        if delays && news == News::None { News::Later } else { news }
     }
 
     /// Takes in a packet of a connection that has no place yet, or none any more.
@@ -270,8 +242,7 @@ impl<C: CongestionControl> Endpoint<C> {
         let (class, &Opening { peer, address, role, terms, .. }) = (ack_class, opening);
         let ready_at = self.ready_at(now, terms.scheme);
         for &body in &self.answers {
-            let echoes = matches!(body, Body::Ack(_) | Body::SegmentAck(_));
-            let stamped = echoes && !report.stamps.is_empty();
+            let stamped = body.echoes() && !report.stamps.is_empty();
             let form = Form::of(
                 Packet { connection: peer, sent_ns: clock_ns(now), body },
                 self.config.full_packets,
@@ -302,10 +273,6 @@ impl<C: CongestionControl> Endpoint<C> {
             }
         }
         self.messages.clear();
-        if terms.transport == Transport::Message && self.connections[place as usize].has_received()
-        {
-            self.leave(now, place);
-        }
     }
 
     /// Hands the peer's answer to the sender of the data.
@@ -314,23 +281,8 @@ impl<C: CongestionControl> Endpoint<C> {
         let Some(sender) = &mut connection.sender else { return };
         let was_idle = sender.is_idle();
         let (config, backlog) = (&self.config, self.nic_backlog);
-        let answer = |sender: &mut Sender<C>| match (sender, &packet.body) {
-            (Sender::Message(sender), Body::Ack(ack)) => sender.on_ack(now, ack, config, report),
-            (Sender::Message(sender), Body::Nack(nack)) => {
-                (sender.on_nack(now, nack, config, report), 0)
-            }
-            (Sender::Stream(sender), Body::SegmentAck(ack)) => {
-                sender.on_ack(now, ack, packet.sent_ns, config, report, backlog)
-            }
-            (Sender::Message(sender), Body::Notification) => {
-                sender.on_notification(now);
-                (None, 0)
-            }
-            (Sender::Stream(sender), Body::Notification) => {
-                sender.on_notification(now, config);
-                (None, 0)
-            }
-            _ => (None, 0), // a packet of the other transport
+        let answer = |sender: &mut Sender<C>| {
+            sender.on_answer(now, (&packet.body, packet.sent_ns), config, report, backlog)
         };
         let answered = counted(&mut self.nic_backlog, sender, answer);
         self.tell_answered(now, place, was_idle, answered);

@@ -4,8 +4,8 @@ use incast_cc::{CongestionControl, Feedback, Leaving, Time};
 
 use super::{Endpoint, Outgoing, Reply, counted};
 use crate::config::Nic;
-use crate::connection::{Opening, Transport};
-use crate::halves::Sender;
+use crate::connection::Opening;
+use crate::halves::{Sender, facts};
 use crate::message::OutgoingBurst;
 use crate::pacing::Turn;
 use crate::packet::{Form, Next};
@@ -71,10 +71,9 @@ impl<C: CongestionControl> Endpoint<C> {
                 self.reschedule(now, place);
                 continue;
             };
-            // The first segment that leaves starts the clock of a stream.
             if connection.alarm == Time::MAX
                 && then.is_some()
-                && matches!(**sender, Sender::Stream(_))
+                && sender.clock_starts_first()
                 && let Some(at) = sender.alarm_before(Time::MAX, config)
             {
                 connection.arm(now, at, &mut self.alarms);
@@ -83,13 +82,15 @@ impl<C: CongestionControl> Endpoint<C> {
             let turn = if then.is_none_or(|at| at > now) {
                 Turn::Ended
             } else {
-                match (config.nic, terms.transport) {
-                    (Nic::Segments, Transport::Message) | (Nic::Srpt, _) => Turn::Kept,
-                    (Nic::Fifo, Transport::Stream) => {
+                let facts = facts(terms.transport);
+                match config.nic {
+                    Nic::Segments if facts.segments => Turn::Kept,
+                    Nic::Srpt => Turn::Kept,
+                    Nic::Fifo if facts.waits_in_nic => {
                         let sender = connection.sender.as_ref();
                         Turn::Queued(sender.map_or(now, |sender| sender.waits_since(now)))
                     }
-                    _ => Turn::Passed,
+                    Nic::Segments | Nic::Fifo | Nic::Packets => Turn::Passed,
                 }
             };
             self.pacing.sent(class, bytes, turn);
@@ -184,10 +185,7 @@ impl<C: CongestionControl> Endpoint<C> {
     /// payload that was posted on its connection, message after message. [`None`] once it is
     /// acknowledged, and for streams, whose sequence numbers say it.
     pub fn payload_at(&self, connection: u32, sequence: u64) -> Option<u64> {
-        match self.sender(connection)? {
-            Sender::Message(sender) => sender.payload_at(sequence, &self.config),
-            Sender::Stream(_) => None,
-        }
+        self.sender(connection)?.payload_at(sequence, &self.config)
     }
 
     /// Notes the stamp that a NIC or the kernel has given a packet of a message when it left, for
@@ -196,7 +194,7 @@ impl<C: CongestionControl> Endpoint<C> {
     pub fn on_sent_at(&mut self, connection: u32, sequence: u64, attempt: u8, stamp: Time) {
         let place = self.directory.place(connection);
         if let Some(connection) = self.connections.get_mut(place as usize)
-            && let Some(Sender::Message(sender)) = connection.sender.as_deref_mut()
+            && let Some(sender) = connection.sender.as_deref_mut()
         {
             sender.on_sent_at(sequence, attempt, stamp);
         }

@@ -1,10 +1,11 @@
 //! The places of connections: how a connection gets one and gives it back, and what it leaves.
 
+use incast_cc::param::Transport;
 use incast_cc::parts::random::derive;
 use incast_cc::{CongestionControl, Time};
 
 use super::{Connection, Endpoint};
-use crate::connection::{Address, Opener, Opening, Role, Terms, Transport};
+use crate::connection::{Address, Opener, Opening, Role, Terms};
 use crate::directory::{END, Standing};
 use crate::halves::{Receiver, Sender};
 use crate::random;
@@ -193,7 +194,7 @@ impl<C: CongestionControl> Endpoint<C> {
 
     fn vacate(&mut self, place: u32) {
         self.connections[place as usize].stamps = Stamps::NONE;
-        self.receivers[place as usize] = Receiver::new(Transport::Message, 1);
+        self.receivers[place as usize] = Receiver::new(Transport::default(), 1);
         self.vacant.push(place);
     }
 

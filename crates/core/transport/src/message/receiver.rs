@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 
-use crate::config::Recovery;
+use incast_cc::Time;
+
+use crate::config::{Config, Recovery};
 use crate::connection::Delivered;
 use crate::directory::Remains;
-use crate::packet::message::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
-use crate::packet::{Body, DueBy, Header};
+use crate::half::Receiving;
+use crate::packet::message::{Ack, Body, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
+use crate::packet::{DueBy, Header};
 
 /// The packets of one connection that have arrived.
 ///
@@ -73,25 +76,17 @@ impl Partial {
     }
 }
 
-impl Receiver {
-    /// The sequence number that comes next, if nothing is lost. One whose only message has been
-    /// delivered expects none; all its packets are below 2^32.
-    pub(crate) const fn expects(&self) -> u64 {
-        if self.next == u64::MAX { 1 << 31 } else { self.next }
-    }
+impl Receiving for Receiver {
+    type Body = Body;
 
-    /// Payload that has arrived, each byte counted once.
-    pub const fn delivered_bytes(&self) -> u64 {
-        self.delivered_bytes
-    }
+    const DELAYS: bool = false;
 
-    /// The number of packets that arrived more than once.
-    pub const fn duplicates(&self) -> u64 {
-        self.duplicates
+    fn new(_delayed_ack: u32) -> Self {
+        Self::default()
     }
 
     /// A receiver whose only message has been delivered: every packet has arrived before.
-    pub(crate) fn revived(remains: &Remains) -> Self {
+    fn revived(_delayed_ack: u32, remains: &Remains) -> Self {
         Self {
             next: u64::MAX,
             ce_bytes: remains.noted,
@@ -101,9 +96,7 @@ impl Receiver {
         }
     }
 
-    /// The state that [`revived`](Self::revived) takes; [`None`] while there is more to remember
-    /// than that.
-    pub(crate) fn remains(&self) -> Option<Remains> {
+    fn remains(&self) -> Option<Remains> {
         let duplicates = self.duplicates.try_into().ok()?;
         self.ahead.is_empty().then_some(Remains {
             delivered_bytes: self.delivered_bytes,
@@ -113,6 +106,36 @@ impl Receiver {
         })
     }
 
+    #[inline]
+    fn take(
+        &mut self,
+        _now: Time,
+        (body, marked): (&Body, bool),
+        config: &Config,
+        reply: impl FnMut(Body),
+        deliver: impl FnMut(Delivered),
+    ) {
+        if let Body::Data(data) = body {
+            self.handle(data, marked, config.recovery, reply, deliver);
+        }
+    }
+
+    /// The sequence number that comes next, if nothing is lost. One whose only message has been
+    /// delivered expects none; all its packets are below 2^32.
+    fn expects(&self) -> u64 {
+        if self.next == u64::MAX { 1 << 31 } else { self.next }
+    }
+
+    fn delivered_bytes(&self) -> u64 {
+        self.delivered_bytes
+    }
+
+    fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+}
+
+impl Receiver {
     /// Takes in a packet that is the next one and not the last of its segment, as
     /// [`handle`](Self::handle) would. Returns whether it is.
     #[inline]

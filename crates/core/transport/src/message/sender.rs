@@ -10,7 +10,7 @@ pub use self::together::OutgoingBurst;
 
 use std::collections::VecDeque;
 
-use incast_cc::{Bytes, CongestionControl, Rate, Span, Time};
+use incast_cc::{Bytes, CongestionControl, Flow, Rate, Span, Time};
 
 use self::doubts::Doubts;
 use self::episode::Episode;
@@ -18,11 +18,12 @@ use super::segment::{Departure, Fate, Segment, burst_size};
 use super::segment_limit;
 use crate::backlog::{Piece, Posted};
 use crate::config::{Config, Nic};
-use crate::connection::ENDLESS;
+use crate::connection::{ENDLESS, Path, Sample};
 use crate::engines::Engines;
-use crate::packet::message::{Data, PacketSet};
-use crate::packet::{Body, DueBy, Form, Header, Kind, Next, Packet, clock_ns};
-use crate::rate::{RateComputation, gap};
+use crate::half::Sending;
+use crate::packet::message::{Body, Data, PacketSet};
+use crate::packet::{self, DueBy, Form, Header, Kind, Next, Packet, clock_ns};
+use crate::rate::{RateComputation, Report, gap};
 use crate::rtt::RttMeasurement;
 
 /// The most packets that a connection may have sent beyond the oldest unacknowledged one: half of
@@ -80,8 +81,27 @@ struct Burst {
     gap: Span,
 }
 
-impl<C: CongestionControl> Sender<C> {
-    pub(crate) fn new(rate: RateComputation<C>, rtt: RttMeasurement, now: Time) -> Self {
+impl<C: CongestionControl> Sending<C> for Sender<C> {
+    type Body = Body;
+
+    const CLOCK_STARTS_FIRST: bool = false;
+
+    fn prepare(flow: &mut Flow, config: &Config, _path: &Path) {
+        flow.mss = config.payload;
+        flow.initial_window = flow.initial_window.max(config.segment);
+    }
+
+    fn segment(config: &Config) -> Bytes {
+        config.segment
+    }
+
+    fn new(
+        rate: RateComputation<C>,
+        rtt: RttMeasurement,
+        _config: &Config,
+        _path: &Path,
+        now: Time,
+    ) -> Self {
         Self {
             engines: Engines::new(rate, rtt, now),
             next_sequence: 0,
@@ -98,70 +118,28 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    pub(crate) const fn engines(&self) -> &Engines<C> {
+    fn engines(&self) -> &Engines<C> {
         &self.engines
     }
 
-    pub(crate) const fn engines_mut(&mut self) -> &mut Engines<C> {
+    fn engines_mut(&mut self) -> &mut Engines<C> {
         &mut self.engines
     }
 
-    /// A sequence number that is less than [`MAX_PACKETS_AHEAD`] and a segment above any that is
-    /// not acknowledged.
-    pub(crate) const fn acknowledged(&self) -> u64 {
-        self.next_sequence
-    }
-
-    /// Whether everything posted has been acknowledged.
-    pub fn is_idle(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.engines.messages.is_empty() && self.segments.is_empty()
     }
 
-    pub(crate) fn post(&mut self, now: Time, posted: &Posted) {
+    fn post(&mut self, now: Time, posted: &Posted, _config: &Config) {
         self.note_drained();
         self.engines.post(now, posted, self.oldest_payload());
     }
 
-    /// Takes the unsent payload of a message back, as the
-    /// [backlog](crate::backlog::Backlog::withdraw) does.
-    pub(crate) fn withdraw(&mut self, after: usize) -> Option<u64> {
+    fn withdraw(&mut self, after: usize) -> Option<u64> {
         self.engines.withdraw(after)
     }
 
-    /// The start of the oldest payload that is not acknowledged, in all payload posted.
-    pub(crate) fn oldest_payload(&self) -> u64 {
-        self.segments.front().map_or(self.cut, |segment| segment.start)
-    }
-
-    /// Tells the rate computation engine if the application has left room, before that changes.
-    fn note_drained(&mut self) {
-        if self.engines.messages.is_empty() && self.resend.is_empty() && self.burst.is_none() {
-            self.engines.rate.on_drained();
-        }
-    }
-
-    /// The level of the next packet of the burst, where the algorithm chooses it.
-    pub(crate) fn level(&self, config: &Config) -> Option<u8> {
-        if !self.engines.chooses_class() {
-            return None;
-        }
-        let burst = self.burst.as_ref()?;
-        let first = u64::from(burst.packets.lowest()?);
-        let segment = &self.segments[self.find(burst.segment)?];
-        let at = segment.start + first * config.payload.get();
-        Some(self.engines.level(at, self.oldest_payload()))
-    }
-
-    /// Whether the window, and not the pacer, holds the next segment back.
-    fn is_window_limited(&self, now: Time, config: &Config) -> bool {
-        !self.engines.messages.is_empty()
-            && !self.engines.rate.admits(self.segment_bytes(config))
-            && self.engines.pacer.send_time(self.pace(config)) <= now
-    }
-
-    /// The time at which the next packet may leave; [`None`] while there is none, or none is
-    /// allowed.
-    pub(crate) fn send_time(&self, config: &Config) -> Option<Time> {
+    fn send_time(&self, config: &Config) -> Option<Time> {
         if let Some(burst) = &self.burst {
             return Some(burst.next_at);
         }
@@ -182,6 +160,191 @@ impl<C: CongestionControl> Sender<C> {
         allowed.then(|| self.engines.pacer.send_time(self.pace(config)))
     }
 
+    fn start_burst(&mut self, now: Time, from: Time, config: &Config) {
+        if self.burst.is_some() {
+            return;
+        }
+        if config.oldest_first && std::mem::take(&mut self.is_mixed) {
+            self.resend.make_contiguous().sort_unstable();
+            self.trim_resend();
+        }
+        let burst = match self.resend.pop_front() {
+            Some(first) => {
+                self.trim_resend();
+                self.restart_segment(now, from, first, config)
+            }
+            None => self.cut_segment(now, from, config),
+        };
+        self.burst = Some(burst);
+    }
+
+    #[inline]
+    fn next_packet(&mut self, now: Time, peer: u32, config: &Config) -> Option<Next> {
+        if config.nic == Nic::Segments {
+            self.leave_queue(now);
+        }
+        let burst = self.burst.as_mut()?;
+        let index = burst.packets.lowest()?;
+        burst.packets.remove(index);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "below MAX_SEGMENT_PACKETS, and an MTU"
+        )]
+        let (index, full) = (index as u8, config.payload.get() as u32);
+        let last = index + 1 == burst.count;
+        let payload = if last { burst.bytes - full * u32::from(burst.count - 1) } else { full };
+        let ack_request = burst.packets.is_empty();
+        let (sequence, next_at) = (burst.segment + u64::from(index), now + burst.gap);
+        let Burst { count, attempt, ends_message, read, due, message_end, .. } = *burst;
+        burst.next_at = next_at;
+        let begins = burst.begins.take();
+        let may_be = read == 0 && !config.full_packets;
+        let form = if let Some(payload) = u16::try_from(payload).ok().filter(|_| may_be) {
+            #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+            Form::Compact(Header {
+                connection: peer,
+                sequence: sequence as u32,
+                sent_ns: clock_ns(now), // the NIC takes the packet now
+                rest: u32::from_le_bytes([index, count, attempt, 0]),
+                payload,
+                kind: Kind::Data,
+                flags: Header::data_flags(ends_message, ack_request),
+            })
+        } else {
+            let remaining = self.engines.rate.remaining(message_end).max(payload);
+            let data = Data {
+                sequence,
+                payload,
+                index,
+                count,
+                attempt,
+                ack_request,
+                ends_message,
+                read,
+                due,
+                remaining,
+            };
+            let body = packet::Body::Message(Body::Data(data));
+            Form::Full(Packet { connection: peer, sent_ns: clock_ns(now), body })
+        };
+        let mut next = Next { form, begins, then: Some(next_at) };
+        if !ack_request {
+            return Some(next);
+        }
+        next.then = None;
+        self.end_burst(now);
+        Some(next)
+    }
+
+    fn on_answer(
+        &mut self,
+        now: Time,
+        (answer, _): (&Body, u32),
+        config: &Config,
+        report: Report<'_>,
+        _nic_backlog: u64,
+    ) -> (Option<Sample>, u32) {
+        match answer {
+            Body::Ack(ack) => self.on_ack(now, ack, config, report),
+            Body::Nack(nack) => (self.on_nack(now, nack, config, report), 0),
+            Body::Data(_) => (None, 0), // for the other half
+        }
+    }
+
+    fn on_notification(&mut self, now: Time, _config: &Config) {
+        self.engines.rate.on_notification(now);
+    }
+
+    fn alarm_before(&self, _armed: Time, _config: &Config) -> Option<Time> {
+        let timers = [self.timeout_at(), self.engines.rate.next_timer(), self.doubts.next()];
+        timers.into_iter().flatten().min()
+    }
+
+    fn on_alarm(&mut self, now: Time, config: &Config) {
+        self.engines.rate.on_timer(now);
+        self.end_doubts(now, config);
+        if self.timeout_at().is_some_and(|timeout| timeout <= now) {
+            self.on_timeout(now);
+        }
+    }
+
+    fn remaining(&self) -> u32 {
+        let rate = &self.engines.rate;
+        self.burst.as_ref().map_or(0, |burst| rate.remaining(burst.message_end))
+    }
+
+    /// A sequence number that is less than [`MAX_PACKETS_AHEAD`] and a segment above any that is not
+    /// acknowledged.
+    fn acknowledged(&self) -> u64 {
+        self.next_sequence
+    }
+
+    fn level(&self, config: &Config) -> Option<u8> {
+        if !self.engines.chooses_class() {
+            return None;
+        }
+        let burst = self.burst.as_ref()?;
+        let first = u64::from(burst.packets.lowest()?);
+        let segment = &self.segments[self.find(burst.segment)?];
+        let at = segment.start + first * config.payload.get();
+        Some(self.engines.level(at, self.oldest_payload()))
+    }
+
+    fn may_leave_ahead(&self, config: &Config) -> bool {
+        self.burst.as_ref().is_some_and(|burst| !burst.waits && burst.has_known_packets(config))
+    }
+
+    fn is_spaced(&self, _config: &Config) -> bool {
+        self.burst.as_ref().is_some_and(|burst| burst.gap > Span::ZERO)
+    }
+
+    fn put_back(&mut self, _now: Time, header: &Header) {
+        if let Some(burst) = &mut self.burst {
+            burst.packets.insert(u32::from(header.place().0));
+        }
+    }
+
+    fn oldest_payload(&self) -> Option<u64> {
+        Some(self.oldest_payload())
+    }
+
+    fn payload_at(&self, sequence: u64, config: &Config) -> Option<u64> {
+        let segment = &self.segments[self.segment_of(sequence)?];
+        Some(segment.start + (sequence - segment.first) * config.payload.get())
+    }
+
+    fn on_sent_at(&mut self, sequence: u64, attempt: u8, stamp: Time) {
+        let Some(place) = self.segment_of(sequence) else { return };
+        let segment = &mut self.segments[place];
+        if attempt == segment.attempt {
+            segment.stamp = segment.stamp.min(stamp);
+        }
+        if attempt == 0 {
+            segment.first_burst.stamp = segment.first_burst.stamp.min(stamp);
+        }
+    }
+}
+
+impl<C: CongestionControl> Sender<C> {
+    /// The start of the oldest payload that is not acknowledged, in all payload posted.
+    pub(crate) fn oldest_payload(&self) -> u64 {
+        self.segments.front().map_or(self.cut, |segment| segment.start)
+    }
+
+    /// Tells the rate computation engine if the application has left room, before that changes.
+    fn note_drained(&mut self) {
+        if self.engines.messages.is_empty() && self.resend.is_empty() && self.burst.is_none() {
+            self.engines.rate.on_drained();
+        }
+    }
+
+    /// Whether the window, and not the pacer, holds the next segment back.
+    fn is_window_limited(&self, now: Time, config: &Config) -> bool {
+        !self.engines.messages.is_empty()
+            && !self.engines.rate.admits(self.segment_bytes(config))
+            && self.engines.pacer.send_time(self.pace(config)) <= now
+    }
+
     /// The payload of the next segment: the rest of the message, but at most a segment and a burst.
     fn segment_bytes(&self, config: &Config) -> Bytes {
         let burst = self.engines.rate.limits().burst.bytes;
@@ -200,27 +363,6 @@ impl<C: CongestionControl> Sender<C> {
     /// The rate of the pacer.
     fn pace(&self, config: &Config) -> Rate {
         self.engines.pace(None).unwrap_or(Rate::MAX).min(config.rate_cap)
-    }
-
-    /// Starts the next segment, or the repetition of one, whose send time has come. `now` is the
-    /// segment's `t_send`, but for a NIC that serves segments whole: there it is the time at which
-    /// the first packet leaves. The pacer counts on from the send time, `from`.
-    pub(crate) fn start_burst(&mut self, now: Time, from: Time, config: &Config) {
-        if self.burst.is_some() {
-            return;
-        }
-        if config.oldest_first && std::mem::take(&mut self.is_mixed) {
-            self.resend.make_contiguous().sort_unstable();
-            self.trim_resend();
-        }
-        let burst = match self.resend.pop_front() {
-            Some(first) => {
-                self.trim_resend();
-                self.restart_segment(now, from, first, config)
-            }
-            None => self.cut_segment(now, from, config),
-        };
-        self.burst = Some(burst);
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "Config::check bounds the segment")]
@@ -321,71 +463,6 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The payload up to the end of the message under way that is not acknowledged.
-    pub(crate) fn remaining(&self) -> u32 {
-        let rate = &self.engines.rate;
-        self.burst.as_ref().map_or(0, |burst| rate.remaining(burst.message_end))
-    }
-
-    /// The next packet of the burst; [`None`] when the burst was acknowledged in the meantime.
-    #[inline]
-    pub(crate) fn next_packet(&mut self, now: Time, peer: u32, config: &Config) -> Option<Next> {
-        if config.nic == Nic::Segments {
-            self.leave_queue(now);
-        }
-        let burst = self.burst.as_mut()?;
-        let index = burst.packets.lowest()?;
-        burst.packets.remove(index);
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "below MAX_SEGMENT_PACKETS, and an MTU"
-        )]
-        let (index, full) = (index as u8, config.payload.get() as u32);
-        let last = index + 1 == burst.count;
-        let payload = if last { burst.bytes - full * u32::from(burst.count - 1) } else { full };
-        let ack_request = burst.packets.is_empty();
-        let (sequence, next_at) = (burst.segment + u64::from(index), now + burst.gap);
-        let Burst { count, attempt, ends_message, read, due, message_end, .. } = *burst;
-        burst.next_at = next_at;
-        let begins = burst.begins.take();
-        let may_be = read == 0 && !config.full_packets;
-        let form = if let Some(payload) = u16::try_from(payload).ok().filter(|_| may_be) {
-            #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
-            Form::Compact(Header {
-                connection: peer,
-                sequence: sequence as u32,
-                sent_ns: clock_ns(now), // the NIC takes the packet now
-                rest: u32::from_le_bytes([index, count, attempt, 0]),
-                payload,
-                kind: Kind::Data,
-                flags: Header::data_flags(ends_message, ack_request),
-            })
-        } else {
-            let remaining = self.engines.rate.remaining(message_end).max(payload);
-            let data = Data {
-                sequence,
-                payload,
-                index,
-                count,
-                attempt,
-                ack_request,
-                ends_message,
-                read,
-                due,
-                remaining,
-            };
-            let body = Body::Data(data);
-            Form::Full(Packet { connection: peer, sent_ns: clock_ns(now), body })
-        };
-        let mut next = Next { form, begins, then: Some(next_at) };
-        if !ack_request {
-            return Some(next);
-        }
-        next.then = None;
-        self.end_burst(now);
-        Some(next)
-    }
-
     /// Ends the burst whose last packet leaves. The timer of an answer starts unless it runs.
     fn end_burst(&mut self, now: Time) {
         if !self.awaits_answer() {
@@ -423,28 +500,6 @@ impl<C: CongestionControl> Sender<C> {
         (sequence - segment.first < u64::from(segment.count)).then_some(place)
     }
 
-    /// The payload of a packet: its start in all payload posted.
-    pub(crate) fn payload_at(&self, sequence: u64, config: &Config) -> Option<u64> {
-        let segment = &self.segments[self.segment_of(sequence)?];
-        Some(segment.start + (sequence - segment.first) * config.payload.get())
-    }
-
-    /// Notes the stamp of a packet's departure. The first stamp of a burst is that of the burst.
-    pub(crate) fn on_sent_at(&mut self, sequence: u64, attempt: u8, stamp: Time) {
-        let Some(place) = self.segment_of(sequence) else { return };
-        let segment = &mut self.segments[place];
-        if attempt == segment.attempt {
-            segment.stamp = segment.stamp.min(stamp);
-        }
-        if attempt == 0 {
-            segment.first_burst.stamp = segment.first_burst.stamp.min(stamp);
-        }
-    }
-
-    pub(crate) fn on_notification(&mut self, now: Time) {
-        self.engines.rate.on_notification(now);
-    }
-
     /// Whether the peer owes an answer to data that has left the NIC. Data that waits to be sent
     /// again does not count.
     fn awaits_answer(&self) -> bool {
@@ -457,21 +512,6 @@ impl<C: CongestionControl> Sender<C> {
     /// The time of the next timeout; [`None`] while no answer is due.
     pub(crate) fn timeout_at(&self) -> Option<Time> {
         self.awaits_answer().then(|| self.engines.timeout_at())
-    }
-
-    /// The next timer of the sender: its timeout, the algorithm's timer, or the end of a doubt.
-    pub(crate) fn alarm(&self) -> Option<Time> {
-        let timers = [self.timeout_at(), self.engines.rate.next_timer(), self.doubts.next()];
-        timers.into_iter().flatten().min()
-    }
-
-    /// Does what is due, if anything is: an alarm may be stale.
-    pub(crate) fn on_alarm(&mut self, now: Time, config: &Config) {
-        self.engines.rate.on_timer(now);
-        self.end_doubts(now, config);
-        if self.timeout_at().is_some_and(|timeout| timeout <= now) {
-            self.on_timeout(now);
-        }
     }
 
     fn find(&self, first: u64) -> Option<usize> {

@@ -1,6 +1,8 @@
 //! The compact form of packets: a header of 20 bytes, in which nearly all packets travel.
 
-use super::{Body, DueBy, Packet, message, stream};
+use incast_cc::param::Transport;
+
+use super::{Body, Packet};
 
 /// A packet whose content fits a few words, as carriers keep it while it travels.
 ///
@@ -25,23 +27,64 @@ pub struct Header {
     pub flags: u8,
 }
 
-/// The kind of content of a [`Header`], and what its `rest` holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
+/// Makes the kinds of content, each with the transport whose packets have it, if they are of one.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident: $transport:expr, $is_data:literal;)+) => {
+        /// The kind of content of a [`Header`], and what its `rest` holds.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)+
+        }
+
+        impl Kind {
+            /// All kinds, by their numbers.
+            pub const ALL: &[Self] = &[$(Self::$kind,)+];
+
+            /// The transport whose packets have the kind; [`None`] if any may.
+            #[inline]
+            pub const fn transport(self) -> Option<Transport> {
+                match self {
+                    $(Self::$kind => $transport,)+
+                }
+            }
+
+            /// Whether a packet of the kind is for the receiving half of its connection.
+            #[inline]
+            pub const fn is_data(self) -> bool {
+                match self {
+                    $(Self::$kind => $is_data,)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// Payload of a message. The rest: from the lowest byte the packet's index in its segment, the
     /// number of packets in the segment, the attempt.
-    Data,
+    Data: Some(Transport::Message), true;
     /// The acknowledgement of a segment of a message. The rest: the marked payload, and in the
     /// highest byte the attempt.
-    Ack,
+    Ack: Some(Transport::Message), false;
     /// Payload of a stream. The rest: in the highest byte the epoch.
-    Segment,
+    Segment: Some(Transport::Stream), true;
     /// An acknowledgement of a stream. The rest: the marked payload, and in the highest byte the
     /// echo.
-    SegmentAck,
+    SegmentAck: Some(Transport::Stream), false;
     /// A notification of marks.
-    Notification,
+    Notification: None, false;
+    /// A receiver's permission to send more. The rest: the bytes.
+    Credit: None, false;
+}
+
+/// The parts of a header that its content makes, without the sequence number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compact {
+    pub(crate) rest: u32,
+    pub(crate) payload: u16,
+    pub(crate) kind: Kind,
+    pub(crate) flags: u8,
 }
 
 /// The end of the amounts of marked payload that fit beside a byte.
@@ -101,89 +144,28 @@ impl Header {
     /// remains ([`Packet::remaining`]).
     #[inline]
     pub fn of(packet: &Packet) -> Option<Self> {
-        let (sequence, rest, payload, kind, flags) = match &packet.body {
-            Body::Data(data) => {
-                if data.read != 0 {
-                    return None;
-                }
-                let rest = u32::from_le_bytes([data.index, data.count, data.attempt, 0]);
-                let flags = Self::data_flags(data.ends_message, data.ack_request);
-                (data.sequence, rest, data.payload, Kind::Data, flags)
+        let &Packet { connection, sent_ns, ref body } = packet;
+        let Compact { rest, payload, kind, flags } = match body {
+            Body::Notification => {
+                Compact { rest: 0, payload: 0, kind: Kind::Notification, flags: 0 }
             }
-            Body::Segment(segment) => {
-                if segment.read != 0 || segment.cwr || segment.opens {
-                    return None;
-                }
-                let flags =
-                    flag(segment.ends_message, Self::ENDS_MESSAGE) | flag(segment.ect, Self::ECT);
-                let rest = u32::from(segment.epoch) << 24;
-                (segment.sequence, rest, segment.payload, Kind::Segment, flags)
-            }
-            Body::Ack(ack) => (ack.segment, beside(ack.ce_bytes, ack.attempt)?, 0, Kind::Ack, 0),
-            Body::SegmentAck(ack) => {
-                let blocks = ack.blocks[0].length | ack.blocks[1].length;
-                let held = ack.arrived_ns != packet.sent_ns;
-                if blocks != 0 || held || ack.duplicate || ack.opens {
-                    return None;
-                }
-                let rest = beside(ack.ce_bytes, ack.echo)?;
-                (ack.sequence, rest, 0, Kind::SegmentAck, flag(ack.ece, Self::ECE))
-            }
-            Body::Notification => (0, 0, 0, Kind::Notification, 0),
-            Body::Nack(_) => return None,
+            &Body::Credit(rest) => Compact { rest, payload: 0, kind: Kind::Credit, flags: 0 },
+            body => body.compact(sent_ns)?,
         };
         #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
-        let sequence = sequence as u32;
-        let &Packet { connection, sent_ns, .. } = packet;
-        let payload = u16::try_from(payload).ok()?;
+        let sequence = body.sequence() as u32;
         Some(Self { connection, sequence, sent_ns, rest, payload, kind, flags })
     }
 
     /// The packet, whose sequence number is less than 2^31 from `near`.
+    #[inline]
     pub fn packet(&self, near: u64) -> Packet {
-        let Self { connection, sent_ns, rest, .. } = *self;
-        let (sequence, payload) = (self.sequence_near(near), u32::from(self.payload));
-        let [index, count, attempt, highest] = rest.to_le_bytes();
-        let (ends_message, ce_bytes) = (self.has(Self::ENDS_MESSAGE), rest % MARKED_END);
-        let body = match self.kind {
-            Kind::Data => Body::Data(message::Data {
-                sequence,
-                payload,
-                index,
-                count,
-                attempt,
-                ack_request: self.has(Self::ACK_REQUEST),
-                ends_message,
-                read: 0,
-                due: DueBy::NONE,
-                remaining: 0,
-            }),
-            Kind::Segment => Body::Segment(stream::Segment {
-                sequence,
-                read: 0,
-                due: DueBy::NONE,
-                remaining: 0,
-                payload,
-                ends_message,
-                ect: self.has(Self::ECT),
-                cwr: false,
-                opens: false,
-                epoch: highest,
-            }),
-            Kind::Ack => Body::Ack(message::Ack { segment: sequence, ce_bytes, attempt: highest }),
-            Kind::SegmentAck => Body::SegmentAck(stream::Ack {
-                sequence,
-                blocks: [stream::Block::default(); stream::SACK_BLOCKS],
-                ce_bytes,
-                arrived_ns: sent_ns,
-                ece: self.has(Self::ECE),
-                duplicate: false,
-                opens: false,
-                echo: highest,
-            }),
-            Kind::Notification => Body::Notification,
+        let body = match (self.kind.transport(), self.kind) {
+            (Some(transport), _) => Body::of(transport, self, near),
+            (None, Kind::Credit) => Body::Credit(self.rest),
+            (None, _) => Body::Notification,
         };
-        Packet { connection, sent_ns, body }
+        Packet { connection: self.connection, sent_ns: self.sent_ns, body }
     }
 
     /// The sequence number that is less than 2^31 from `near`.
@@ -192,6 +174,23 @@ impl Header {
         #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
         let distance = self.sequence.wrapping_sub(near as u32).cast_signed();
         near.wrapping_add_signed(distance as i64)
+    }
+
+    /// Whether the arrival changes nothing but counters, if nothing before it is missing: data of a
+    /// message that is sent for the first time, and whose receiver need not answer.
+    #[inline]
+    pub const fn is_quiet(&self) -> bool {
+        matches!(self.kind, Kind::Data) && !self.has(Self::ACK_REQUEST) && self.attempt() == 0
+    }
+
+    /// Whether the receiver answers this very packet.
+    #[inline]
+    pub const fn is_answered(&self) -> bool {
+        match self.kind {
+            Kind::Segment => true,
+            Kind::Data => self.has(Self::ACK_REQUEST),
+            Kind::Ack | Kind::SegmentAck | Kind::Notification | Kind::Credit => false,
+        }
     }
 
     /// The attempt of [`Kind::Data`].
@@ -219,20 +218,22 @@ impl Header {
     }
 }
 
+/// A flag, if it is set.
 #[inline]
-const fn flag(set: bool, flag: u8) -> u8 {
+pub(super) const fn flag(set: bool, flag: u8) -> u8 {
     if set { flag } else { 0 }
 }
 
 /// An amount of marked payload, and a byte above it; [`None`] if they do not fit.
 #[inline]
-fn beside(ce_bytes: u32, byte: u8) -> Option<u32> {
+pub(super) fn beside(ce_bytes: u32, byte: u8) -> Option<u32> {
     (ce_bytes < MARKED_END).then_some(ce_bytes | u32::from(byte) << 24)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::{DueBy, message, stream};
     use proptest::prelude::*;
     use proptest::test_runner::FileFailurePersistence;
 
@@ -248,12 +249,12 @@ mod tests {
     fn body() -> impl Strategy<Value = Body> {
         let number = prop_oneof![any::<u64>(), 0..10_u64];
         let amount = prop_oneof![any::<u32>(), 0..3_u32];
-        (number, amount, any::<[u8; 3]>(), any::<[bool; 4]>(), any::<u16>(), 0..5_u8).prop_map(
+        (number, amount, any::<[u8; 3]>(), any::<[bool; 4]>(), any::<u16>(), 0..6_u8).prop_map(
             |(sequence, ce_bytes, [index, count, attempt], [a, b, c, d], payload, kind)| {
                 let (payload, length) = (u32::from(payload), u32::from(c && d));
                 let read = u64::from(length);
                 match kind {
-                    0 => Body::Data(message::Data {
+                    0 => Body::Message(message::Body::Data(message::Data {
                         sequence,
                         payload,
                         index,
@@ -264,8 +265,8 @@ mod tests {
                         read,
                         due: DueBy::NONE,
                         remaining: 0,
-                    }),
-                    1 => Body::Segment(stream::Segment {
+                    })),
+                    1 => Body::Stream(stream::Body::Segment(stream::Segment {
                         sequence,
                         read,
                         due: DueBy::NONE,
@@ -276,9 +277,13 @@ mod tests {
                         cwr: c && !d,
                         opens: d && !c,
                         epoch: attempt,
-                    }),
-                    2 => Body::Ack(message::Ack { segment: sequence, ce_bytes, attempt }),
-                    3 => Body::SegmentAck(stream::Ack {
+                    })),
+                    2 => Body::Message(message::Body::Ack(message::Ack {
+                        segment: sequence,
+                        ce_bytes,
+                        attempt,
+                    })),
+                    3 => Body::Stream(stream::Body::Ack(stream::Ack {
                         sequence,
                         blocks: [stream::Block { start: length, length }; 2],
                         ce_bytes,
@@ -287,7 +292,8 @@ mod tests {
                         duplicate: c && !d,
                         opens: d && !c,
                         echo: attempt,
-                    }),
+                    })),
+                    4 => Body::Credit(ce_bytes),
                     _ => Body::Notification,
                 }
             },
@@ -303,26 +309,20 @@ mod tests {
             distance in -(1_i64 << 31)..1_i64 << 31,
         ) {
             let packet = Packet { connection: 7, sent_ns: 0, body };
-            let sequence = match body {
-                Body::Data(data) => data.sequence,
-                Body::Segment(segment) => segment.sequence,
-                Body::Ack(ack) => ack.segment,
-                Body::SegmentAck(ack) => ack.sequence,
-                Body::Nack(_) | Body::Notification => 0,
-            };
+            let sequence = body.sequence();
             let near = sequence.wrapping_sub(distance.cast_unsigned());
             if let Some(header) = Header::of(&packet) {
                 prop_assert_eq!(header.packet(near), packet);
             } else {
                 let rare = match body {
-                    Body::Data(data) => data.read > 0,
-                    Body::Segment(segment) => segment.read > 0 || segment.cwr || segment.opens,
-                    Body::Ack(ack) => ack.ce_bytes >= MARKED_END,
-                    Body::SegmentAck(ack) => {
+                    Body::Message(message::Body::Data(data)) => data.read > 0,
+                    Body::Stream(stream::Body::Segment(segment)) => segment.read > 0 || segment.cwr || segment.opens,
+                    Body::Message(message::Body::Ack(ack)) => ack.ce_bytes >= MARKED_END,
+                    Body::Stream(stream::Body::Ack(ack)) => {
                         let more = ack.duplicate || ack.opens || ack.blocks[0].length > 0;
                         more || ack.arrived_ns != 0 || ack.ce_bytes >= MARKED_END
                     }
-                    Body::Nack(_) | Body::Notification => false,
+                    _ => false,
                 };
                 prop_assert!(rare);
             }

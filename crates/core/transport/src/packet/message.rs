@@ -1,9 +1,22 @@
 //! The packets of messages: data, acknowledgements, reports of missing packets.
 
 use super::DueBy;
+use super::header::{Compact, Header, Kind, MARKED_END, beside};
+use super::wire::Wire;
 
 /// The most packets of one segment, so that a set of them fits 128 bits.
 pub const MAX_SEGMENT_PACKETS: u32 = 128;
+
+/// The content of a packet of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Payload.
+    Data(Data),
+    /// The acknowledgement of a complete segment.
+    Ack(Ack),
+    /// A report of missing packets.
+    Nack(Nack),
+}
 
 /// A packet with payload. Sequence numbers count packets over the life of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +75,91 @@ pub struct Nack {
     /// Whether this answers the last packet of the attempt, and so tells its RTT. Otherwise a later
     /// packet has shown the gap.
     pub answers: bool,
+}
+
+impl Wire for Body {
+    fn sequence(&self) -> u64 {
+        match self {
+            Self::Data(data) => data.sequence,
+            Self::Ack(ack) => ack.segment,
+            Self::Nack(nack) => nack.base,
+        }
+    }
+
+    fn payload(&self) -> u32 {
+        if let Self::Data(data) = self { data.payload } else { 0 }
+    }
+
+    fn remaining(&self) -> u32 {
+        if let Self::Data(data) = self { data.remaining } else { 0 }
+    }
+
+    fn is_ect(&self) -> bool {
+        self.is_data()
+    }
+
+    fn is_data(&self) -> bool {
+        matches!(self, Self::Data(_))
+    }
+
+    fn is_answered(&self) -> bool {
+        matches!(self, Self::Data(data) if data.ack_request)
+    }
+
+    fn is_quiet(&self) -> bool {
+        matches!(self, Self::Data(data) if data.attempt == 0 && !data.ack_request)
+    }
+
+    fn echoes(&self) -> bool {
+        matches!(self, Self::Ack(_))
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Data(_) => "data",
+            Self::Ack(_) => "ack",
+            Self::Nack(_) => "nack",
+        }
+    }
+
+    fn compact(&self, _sent_ns: u32) -> Option<Compact> {
+        match self {
+            Self::Data(data) if data.read == 0 => Some(Compact {
+                rest: u32::from_le_bytes([data.index, data.count, data.attempt, 0]),
+                payload: u16::try_from(data.payload).ok()?,
+                kind: Kind::Data,
+                flags: Header::data_flags(data.ends_message, data.ack_request),
+            }),
+            Self::Ack(ack) => {
+                let rest = beside(ack.ce_bytes, ack.attempt)?;
+                Some(Compact { rest, payload: 0, kind: Kind::Ack, flags: 0 })
+            }
+            Self::Data(_) | Self::Nack(_) => None,
+        }
+    }
+
+    #[inline]
+    fn of(header: &Header, near: u64) -> Self {
+        let sequence = header.sequence_near(near);
+        let [index, count, attempt, highest] = header.rest.to_le_bytes();
+        if header.kind == Kind::Ack {
+            let ce_bytes = header.rest % MARKED_END;
+            return Self::Ack(Ack { segment: sequence, ce_bytes, attempt: highest });
+        }
+        debug_assert!(header.kind == Kind::Data, "{header:?}");
+        Self::Data(Data {
+            sequence,
+            payload: u32::from(header.payload),
+            index,
+            count,
+            attempt,
+            ack_request: header.has(Header::ACK_REQUEST),
+            ends_message: header.has(Header::ENDS_MESSAGE),
+            read: 0,
+            due: DueBy::NONE,
+            remaining: 0,
+        })
+    }
 }
 
 /// A set of up to [`MAX_SEGMENT_PACKETS`] packets.

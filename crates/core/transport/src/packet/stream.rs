@@ -1,6 +1,17 @@
 //! The packets of a stream: segments and their acknowledgements.
 
 use super::DueBy;
+use super::header::{Compact, Header, Kind, MARKED_END, beside, flag};
+use super::wire::Wire;
+
+/// The content of a packet of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Payload, or a request to open the connection.
+    Segment(Segment),
+    /// An acknowledgement.
+    Ack(Ack),
+}
 
 /// A part of the stream that belongs to one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,4 +85,104 @@ pub struct Ack {
     /// The [`epoch`](Segment::epoch) of the first segment since the last ACK, unless that lies
     /// beyond a gap (as RFC 7323, section 4.3, chooses the timestamp to echo).
     pub echo: u8,
+}
+
+impl Wire for Body {
+    fn sequence(&self) -> u64 {
+        match self {
+            Self::Segment(segment) => segment.sequence,
+            Self::Ack(ack) => ack.sequence,
+        }
+    }
+
+    fn payload(&self) -> u32 {
+        if let Self::Segment(segment) = self { segment.payload } else { 0 }
+    }
+
+    fn remaining(&self) -> u32 {
+        if let Self::Segment(segment) = self { segment.remaining } else { 0 }
+    }
+
+    fn is_ect(&self) -> bool {
+        matches!(self, Self::Segment(segment) if segment.ect)
+    }
+
+    fn is_data(&self) -> bool {
+        matches!(self, Self::Segment(_))
+    }
+
+    fn is_answered(&self) -> bool {
+        self.is_data()
+    }
+
+    fn is_quiet(&self) -> bool {
+        false
+    }
+
+    fn echoes(&self) -> bool {
+        matches!(self, Self::Ack(_))
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Segment(_) => "data",
+            Self::Ack(_) => "ack",
+        }
+    }
+
+    fn compact(&self, sent_ns: u32) -> Option<Compact> {
+        match self {
+            Self::Segment(segment) => {
+                let rare = segment.read != 0 || segment.cwr || segment.opens;
+                let ends = flag(segment.ends_message, Header::ENDS_MESSAGE);
+                (!rare).then_some(Compact {
+                    rest: u32::from(segment.epoch) << 24,
+                    payload: u16::try_from(segment.payload).ok()?,
+                    kind: Kind::Segment,
+                    flags: ends | flag(segment.ect, Header::ECT),
+                })
+            }
+            Self::Ack(ack) => {
+                let blocks = ack.blocks[0].length | ack.blocks[1].length;
+                let held = ack.arrived_ns != sent_ns;
+                let rare = blocks != 0 || held || ack.duplicate || ack.opens;
+                (!rare).then_some(Compact {
+                    rest: beside(ack.ce_bytes, ack.echo)?,
+                    payload: 0,
+                    kind: Kind::SegmentAck,
+                    flags: flag(ack.ece, Header::ECE),
+                })
+            }
+        }
+    }
+
+    #[inline]
+    fn of(header: &Header, near: u64) -> Self {
+        let sequence = header.sequence_near(near);
+        if header.kind == Kind::SegmentAck {
+            return Self::Ack(Ack {
+                sequence,
+                blocks: [Block::default(); SACK_BLOCKS],
+                ce_bytes: header.rest % MARKED_END,
+                arrived_ns: header.sent_ns,
+                ece: header.has(Header::ECE),
+                duplicate: false,
+                opens: false,
+                echo: header.highest(),
+            });
+        }
+        debug_assert!(header.kind == Kind::Segment, "{header:?}");
+        Self::Segment(Segment {
+            sequence,
+            read: 0,
+            due: DueBy::NONE,
+            remaining: 0,
+            payload: u32::from(header.payload),
+            ends_message: header.has(Header::ENDS_MESSAGE),
+            ect: header.has(Header::ECT),
+            cwr: false,
+            opens: false,
+            epoch: header.highest(),
+        })
+    }
 }

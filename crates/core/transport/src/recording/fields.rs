@@ -5,7 +5,7 @@ use std::str::{FromStr, SplitAsciiWhitespace};
 use incast_cc::{Span, Time};
 
 use crate::packet::message::{Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
-use crate::packet::{Body, DueBy, Packet};
+use crate::packet::{Body, DueBy, Packet, message};
 
 /// The latest time of a recording: half a year, with room for the timeouts behind it.
 const LATEST: u64 = u64::MAX / 4;
@@ -79,10 +79,10 @@ impl<'a> Fields<'a> {
         let kind = self.word()?;
         let (connection, sent_ns) = (self.number()?, self.number()?);
         let body = match kind {
-            "data" => Body::Data(self.data()?),
+            "data" => Body::Message(message::Body::Data(self.data()?)),
             "ack" => {
                 let (segment, ce_bytes, attempt) = (self.number()?, self.number()?, self.number()?);
-                Body::Ack(Ack { segment, ce_bytes, attempt })
+                Body::Message(message::Body::Ack(Ack { segment, ce_bytes, attempt }))
             }
             "nack" => {
                 let (base, halves) = (self.number::<u64>()?, [self.number()?, self.number()?]);
@@ -90,7 +90,12 @@ impl<'a> Fields<'a> {
                     return Err("has packets whose numbers are too high");
                 }
                 let (attempt, answers) = (self.number()?, self.flag()?);
-                Body::Nack(Nack { base, missing: PacketSet::of(halves), attempt, answers })
+                Body::Message(message::Body::Nack(Nack {
+                    base,
+                    missing: PacketSet::of(halves),
+                    attempt,
+                    answers,
+                }))
             }
             "notification" => Body::Notification,
             _ => return Err("has a packet of a kind that messages do not have"),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use incast_cc::{Span, Time};
 
 use crate::connection::Event;
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Packet, message};
 
 /// The bytes of one piece of memory: what is written is never copied to a larger one.
 const PIECE: usize = 1 << 20;
@@ -146,22 +146,24 @@ impl Line {
     /// Adds a packet of messages, as it travels.
     pub(super) fn packet(&mut self, packet: &Packet) -> &mut Self {
         let (kind, connection, sent_ns) = match packet.body {
-            Body::Data(_) => ("data", packet.connection, packet.sent_ns),
-            Body::Ack(_) => ("ack", packet.connection, packet.sent_ns),
-            Body::Nack(_) => ("nack", packet.connection, packet.sent_ns),
+            Body::Message(message::Body::Data(_)) => ("data", packet.connection, packet.sent_ns),
+            Body::Message(message::Body::Ack(_)) => ("ack", packet.connection, packet.sent_ns),
+            Body::Message(message::Body::Nack(_)) => ("nack", packet.connection, packet.sent_ns),
             Body::Notification => ("notification", packet.connection, packet.sent_ns),
             // No node has any; a replay says that the line has another kind.
-            Body::Segment(_) | Body::SegmentAck(_) => ("stream", packet.connection, packet.sent_ns),
+            Body::Stream(_) | Body::Credit(_) => ("other", packet.connection, packet.sent_ns),
         };
         self.word(kind).number(connection).number(sent_ns);
         match &packet.body {
-            Body::Data(data) => {
+            Body::Message(message::Body::Data(data)) => {
                 let flags = u8::from(data.ack_request) | u8::from(data.ends_message) << 1;
                 self.number(data.sequence).number(data.payload).number(data.index);
                 self.number(data.count).number(data.attempt).number(flags)
             }
-            Body::Ack(ack) => self.number(ack.segment).number(ack.ce_bytes).number(ack.attempt),
-            Body::Nack(nack) => {
+            Body::Message(message::Body::Ack(ack)) => {
+                self.number(ack.segment).number(ack.ce_bytes).number(ack.attempt)
+            }
+            Body::Message(message::Body::Nack(nack)) => {
                 let [low, high] = nack.missing.halves();
                 self.number(nack.base).number(low).number(high).number(nack.attempt);
                 self.number(u8::from(nack.answers))

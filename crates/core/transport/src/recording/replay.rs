@@ -9,7 +9,7 @@ use super::fields::{Fault, Fields};
 use super::lines::{FULL, WHOLE};
 use super::{RecordedEndpoint, head};
 use crate::connection::{CLASSES, Event};
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Packet, message};
 use crate::rate::{Clock, Report};
 
 /// The most packets that one may be ahead of the oldest that is missing: nodes refuse more.
@@ -171,7 +171,9 @@ impl Replay {
             "send" => {
                 let (now, classes) = (self.now(&mut fields)?, fields.number()?);
                 let out = self.endpoint.poll_data(now, classes);
-                if let Some(Body::Data(data)) = out.map(|out| out.form.packet(0).body) {
+                if let Some(Body::Message(message::Body::Data(data))) =
+                    out.map(|out| out.form.packet(0).body)
+                {
                     replayed.sends += 1;
                     replayed.payload += u64::from(data.payload);
                     replayed.again += u64::from(data.attempt > 0);
@@ -207,12 +209,13 @@ impl Replay {
             Clock::Stamps { arrived: fields.maybe_time()?, peer: fields.span()? }
         };
         self.known(connection)?;
-        let is_data = matches!(body, Body::Data(_));
+        let is_data = matches!(body, Body::Message(message::Body::Data(_)));
         // A receiver is told of data, a sender of all else.
         if self.role(connection).is_some_and(|sends| sends == is_data) {
             return Err("has a packet for the other end of its connection");
         }
-        if let (Body::Data(data), Some(next)) = (body, self.endpoint.awaits(connection))
+        if let (Body::Message(message::Body::Data(data)), Some(next)) =
+            (body, self.endpoint.awaits(connection))
             && data.sequence >= next.saturating_add(MOST_AHEAD)
         {
             return Err("has a packet that is too far ahead");

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use incast_cc::Time;
 
 use super::ranges::Ranges;
+use crate::config;
 use crate::config::stream::{Config, EcnEcho};
 use crate::connection::Delivered;
 use crate::directory::Remains;
-use crate::packet::stream::{Ack, Block, SACK_BLOCKS, Segment};
+use crate::half::Receiving;
+use crate::packet::stream::{Ack, Block, Body, SACK_BLOCKS, Segment};
 use crate::packet::{Header, MARKED_END, clock_ns};
 
 /// The receiving half of one stream.
@@ -47,24 +49,17 @@ fn few(segments: u32) -> u16 {
     u16::try_from(segments).unwrap_or(u16::MAX)
 }
 
-impl Receiver {
-    /// Payload that has arrived, each byte counted once.
-    pub fn delivered_bytes(&self) -> u64 {
-        self.next + self.ahead.bytes()
-    }
+impl Receiving for Receiver {
+    type Body = Body;
 
-    /// The number of segments that arrived more than once.
-    pub const fn duplicates(&self) -> u64 {
-        self.duplicates
-    }
+    const DELAYS: bool = true;
 
-    /// A receiver whose ACKs wait for this many segments.
-    pub(crate) fn new(delayed_ack: u32) -> Self {
+    fn new(delayed_ack: u32) -> Self {
         Self { delayed_ack: few(delayed_ack), ..Self::default() }
     }
 
     /// A receiver whose only message has been delivered and acknowledged.
-    pub(crate) fn revived(delayed_ack: u32, remains: &Remains) -> Self {
+    fn revived(delayed_ack: u32, remains: &Remains) -> Self {
         Self {
             delayed_ack: few(delayed_ack),
             next: remains.delivered_bytes,
@@ -76,9 +71,7 @@ impl Receiver {
         }
     }
 
-    /// The state that [`revived`](Self::revived) takes; [`None`] while there is more to remember
-    /// than that.
-    pub(crate) fn remains(&self) -> Option<Remains> {
+    fn remains(&self) -> Option<Remains> {
         let acknowledged = self.unacknowledged == 0 && self.ack_at.is_none() && self.ce_bytes == 0;
         let rests =
             acknowledged && !self.duplicate && self.ahead.is_empty() && self.ends.is_empty();
@@ -92,16 +85,43 @@ impl Receiver {
         })
     }
 
-    /// The time at which [`on_timer`](Self::on_timer) has an ACK to send.
-    pub(crate) const fn alarm(&self) -> Option<Time> {
+    #[inline]
+    fn take(
+        &mut self,
+        now: Time,
+        (body, marked): (&Body, bool),
+        config: &config::Config,
+        mut reply: impl FnMut(Body),
+        deliver: impl FnMut(Delivered),
+    ) {
+        if let Body::Segment(segment) = body {
+            let reply = |ack| reply(Body::Ack(ack));
+            self.handle(now, segment, marked, &config.stream, reply, deliver);
+        }
+    }
+
+    fn alarm(&self) -> Option<Time> {
         self.ack_at
     }
 
-    /// The first byte that has not arrived.
-    pub(crate) const fn expects(&self) -> u64 {
+    fn on_timer(&mut self, now: Time, config: &config::Config) -> Option<Body> {
+        self.ack_at.is_some_and(|at| at <= now).then(|| Body::Ack(self.ack(&config.stream)))
+    }
+
+    fn expects(&self) -> u64 {
         self.next
     }
 
+    fn delivered_bytes(&self) -> u64 {
+        self.next + self.ahead.bytes()
+    }
+
+    fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+}
+
+impl Receiver {
     /// Whether a segment is the next one and ends no message, and the ACK that follows from it can
     /// wait or say all there is to say.
     #[inline]
@@ -226,11 +246,6 @@ impl Receiver {
         {
             deliver(first.remove());
         }
-    }
-
-    /// The delayed ACK, if it is due.
-    pub(crate) fn on_timer(&mut self, now: Time, config: &Config) -> Option<Ack> {
-        self.ack_at.is_some_and(|at| at <= now).then(|| self.ack(config))
     }
 
     fn ack(&mut self, config: &Config) -> Ack {

@@ -6,7 +6,7 @@ mod timers;
 
 use std::collections::VecDeque;
 
-use incast_cc::{Bytes, CongestionControl, LossCause, Pacing, Rate, Span, Time};
+use incast_cc::{Bytes, CongestionControl, Flow, LossCause, Pacing, Rate, Span, Time};
 
 use super::bursts::Bursts;
 use super::recovery::{Credits, Episode, Rack, Reduction, Repair, Silence};
@@ -14,11 +14,12 @@ use super::scoreboard::{Fate, Record, Scoreboard};
 use crate::backlog::{Piece, Posted};
 use crate::config::Config;
 use crate::config::stream::EcnEcho;
-use crate::connection::ENDLESS;
+use crate::connection::{ENDLESS, Path, Sample};
 use crate::engines::Engines;
-use crate::packet::stream::Segment;
-use crate::packet::{Body, DueBy, Form, Next, Packet, clock_ns};
-use crate::rate::{RateComputation, Transmission, gap};
+use crate::half::Sending;
+use crate::packet::stream::{Body, Segment};
+use crate::packet::{self, DueBy, Form, Header, Next, Packet, clock_ns};
+use crate::rate::{RateComputation, Report, Transmission, gap};
 use crate::rtt::RttMeasurement;
 
 /// The number of duplicate ACKs, or of segments beyond a gap, that tells of a loss (RFC 5681, RFC
@@ -131,15 +132,32 @@ struct Probe {
     copied: Option<u64>,
 }
 
-impl<C: CongestionControl> Sender<C> {
-    /// A sender with a send buffer of `buffer`.
-    pub(crate) fn new(
+impl<C: CongestionControl> Sending<C> for Sender<C> {
+    type Body = Body;
+
+    /// The first segment that leaves starts the clock.
+    const CLOCK_STARTS_FIRST: bool = true;
+
+    fn prepare(flow: &mut Flow, config: &Config, path: &Path) {
+        let stream = &config.stream;
+        flow.mss = stream.mss;
+        flow.initial_window = stream.initial_window;
+        flow.slow_start_limit = stream.slow_start_limit;
+        flow.max_window = send_buffer(config, path).min(stream.window());
+    }
+
+    fn segment(config: &Config) -> Bytes {
+        config.stream.mss
+    }
+
+    fn new(
         rate: RateComputation<C>,
         rtt: RttMeasurement,
         config: &Config,
-        buffer: Bytes,
+        path: &Path,
         now: Time,
     ) -> Self {
+        let buffer = send_buffer(config, path);
         let segment = config.stream.largest_segment();
         let mut engines = Engines::new(rate, rtt, now);
         engines.set_loss_detection();
@@ -180,41 +198,145 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    pub(crate) const fn engines(&self) -> &Engines<C> {
+    fn engines(&self) -> &Engines<C> {
         &self.engines
     }
 
-    pub(crate) const fn engines_mut(&mut self) -> &mut Engines<C> {
+    fn engines_mut(&mut self) -> &mut Engines<C> {
         &mut self.engines
     }
 
-    /// The epoch of segments that are sent now: the number of silences before them.
-    fn epoch(&self) -> u8 {
-        self.silence.as_ref().map_or(0, |silence| silence.epoch)
-    }
-
-    /// The first byte that has not been acknowledged.
-    pub(crate) const fn acknowledged(&self) -> u64 {
-        self.acknowledged
-    }
-
-    /// Payload that waits in the NIC.
-    pub(crate) const fn queued(&self) -> u64 {
-        self.queued
-    }
-
-    /// Whether everything posted has been acknowledged.
-    pub fn is_idle(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.engines.messages.is_empty() && self.bursts.is_empty() && self.board.is_empty()
     }
 
-    pub(crate) fn post(&mut self, now: Time, posted: &Posted, config: &Config) {
+    fn post(&mut self, now: Time, posted: &Posted, config: &Config) {
         self.note_drained(now);
         self.engines.post(now, posted, self.acknowledged);
         if !self.opened && self.asked.is_none() {
             self.ask(now, Asked { first: now, last: now, before: 0 });
         }
         self.fill(now, config);
+    }
+
+    fn send_time(&self, config: &Config) -> Option<Time> {
+        if self.has_queued() {
+            return Some(self.next_at);
+        }
+        let pace = self.pace(config)?;
+        self.next_burst(config).map(|_| self.engines.pacer.send_time(pace))
+    }
+
+    fn start_burst(&mut self, now: Time, from: Time, config: &Config) {
+        if !self.has_queued() {
+            self.give(now, from, config, &mut false);
+        }
+    }
+
+    fn next_packet(&mut self, now: Time, peer: u32, config: &Config) -> Option<Next> {
+        if self.is_fast {
+            return self.next_fast_packet(now, peer, config);
+        }
+        let Queued { mut segment, end, since, begins } = self.outbox.pop_front()?;
+        self.left = self.left.max(end);
+        // RFC 6298, 5.1: starts the timer if it is not running. The first segment starts it anew.
+        let oldest = self.board.oldest_flying().is_some_and(|(_, sent)| sent.end == end);
+        if oldest || segment.sequence == self.acknowledged {
+            self.engines.timer_from = now;
+        }
+        (self.probe_from, self.left_at) = (now, now);
+        let was_full = self.queued >= config.stream.small_queue.get();
+        self.queued -= u64::from(segment.payload);
+        let payload = Bytes::new(u64::from(segment.payload));
+        self.next_at = now + gap(self.engines.rate.limits(), payload, config.line_rate);
+        if segment.payload > 0 || self.probes() {
+            segment.remaining = self.unacknowledged().max(segment.payload);
+        }
+        if was_full {
+            self.fill(now, config); // the NIC's queue held data back
+        }
+        let (sent_ns, body) = (clock_ns(since), packet::Body::Stream(Body::Segment(segment)));
+        Some(Next {
+            form: Form::of(Packet { connection: peer, sent_ns, body }, config.full_packets),
+            begins,
+            then: (!self.outbox.is_empty()).then_some(self.next_at),
+        })
+    }
+
+    fn on_answer(
+        &mut self,
+        now: Time,
+        (answer, made_ns): (&Body, u32),
+        config: &Config,
+        report: Report<'_>,
+        nic_backlog: u64,
+    ) -> (Option<Sample>, u32) {
+        match answer {
+            Body::Ack(ack) => self.on_ack(now, ack, made_ns, config, report, nic_backlog),
+            Body::Segment(_) => (None, 0), // for the other half
+        }
+    }
+
+    fn on_notification(&mut self, now: Time, config: &Config) {
+        self.engines.rate.on_notification(now);
+        self.fill(now, config);
+    }
+
+    #[inline]
+    fn alarm_before(&self, armed: Time, config: &Config) -> Option<Time> {
+        self.timer_before(armed, config)
+    }
+
+    fn on_alarm(&mut self, now: Time, config: &Config) {
+        self.on_timers(now, config);
+    }
+
+    fn queued(&self) -> u64 {
+        self.queued
+    }
+
+    fn waits_since(&self) -> Option<Time> {
+        let queued = self.outbox.front().map(|next| next.since);
+        queued.or_else(|| self.bursts.waits_since())
+    }
+
+    fn remaining(&self) -> u32 {
+        let opens = self.outbox.front().is_some_and(|next| next.segment.payload == 0);
+        if opens && !self.probes() { 0 } else { self.unacknowledged() }
+    }
+
+    fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    fn level(&self, _config: &Config) -> Option<u8> {
+        if !self.engines.chooses_class() {
+            return None;
+        }
+        let start = match self.outbox.front() {
+            _ if self.is_fast => self.bursts.left(),
+            first => first?.segment.sequence,
+        };
+        Some(self.engines.level(start, self.acknowledged))
+    }
+
+    fn may_leave_ahead(&self, config: &Config) -> bool {
+        !self.begins_next() && self.knows_its_starts(config)
+    }
+
+    fn is_spaced(&self, config: &Config) -> bool {
+        self.is_paced(config)
+    }
+
+    fn put_back(&mut self, now: Time, header: &Header) {
+        self.take_back(now, u64::from(header.payload));
+    }
+}
+
+impl<C: CongestionControl> Sender<C> {
+    /// The epoch of segments that are sent now: the number of silences before them.
+    fn epoch(&self) -> u8 {
+        self.silence.as_ref().map_or(0, |silence| silence.epoch)
     }
 
     /// Asks the peer to open the connection.
@@ -259,16 +381,6 @@ impl<C: CongestionControl> Sender<C> {
 
     // Data that may be sent.
 
-    /// The time at which the next segment may leave; [`None`] while there is none, or none is
-    /// allowed.
-    pub(crate) fn send_time(&self, config: &Config) -> Option<Time> {
-        if self.has_queued() {
-            return Some(self.next_at);
-        }
-        let pace = self.pace(config)?;
-        self.next_burst(config).map(|_| self.engines.pacer.send_time(pace))
-    }
-
     /// The rate that bursts are spaced by; [`None`] where ACKs clock them.
     fn pace(&self, config: &Config) -> Option<Rate> {
         self.engines.pace(config.stream.pace_windows_percent)
@@ -298,18 +410,6 @@ impl<C: CongestionControl> Sender<C> {
             && bytes.get() > self.reduction.allowance();
         let allowed = urgent || self.engines.rate.admits(bytes) && !reduced;
         (!bytes.is_zero() && allowed).then_some(bytes)
-    }
-
-    /// The level of the next segment that waits in the NIC, where the algorithm chooses it.
-    pub(crate) fn level(&self) -> Option<u8> {
-        if !self.engines.chooses_class() {
-            return None;
-        }
-        let start = match self.outbox.front() {
-            _ if self.is_fast => self.bursts.left(),
-            first => first?.segment.sequence,
-        };
-        Some(self.engines.level(start, self.acknowledged))
     }
 
     /// Whether the sender sends no data, but packets without payload, until an ACK comes.
@@ -363,14 +463,6 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         while !self.is_paced(config) && self.give(now, now, config, &mut open) {}
-    }
-
-    /// Gives the NIC the next burst, whose send time has come. The pacer counts on from that time,
-    /// `from`.
-    pub(crate) fn start_burst(&mut self, now: Time, from: Time, config: &Config) {
-        if !self.has_queued() {
-            self.give(now, from, config, &mut false);
-        }
     }
 
     /// Gives the NIC the next burst, if it may be sent: the first lost segment, or new data. `open`
@@ -475,54 +567,10 @@ impl<C: CongestionControl> Sender<C> {
         self.outbox.push_back(Queued { segment, end, since: sent_at, begins });
     }
 
-    /// The next segment for the wire, of the connection that the peer has as `peer`; [`None`] ends
-    /// the burst.
-    pub(crate) fn next_packet(&mut self, now: Time, peer: u32, config: &Config) -> Option<Next> {
-        if self.is_fast {
-            return self.next_fast_packet(now, peer, config);
-        }
-        let Queued { mut segment, end, since, begins } = self.outbox.pop_front()?;
-        self.left = self.left.max(end);
-        // RFC 6298, 5.1: starts the timer if it is not running. The first segment starts it anew.
-        let oldest = self.board.oldest_flying().is_some_and(|(_, sent)| sent.end == end);
-        if oldest || segment.sequence == self.acknowledged {
-            self.engines.timer_from = now;
-        }
-        (self.probe_from, self.left_at) = (now, now);
-        let was_full = self.queued >= config.stream.small_queue.get();
-        self.queued -= u64::from(segment.payload);
-        let payload = Bytes::new(u64::from(segment.payload));
-        self.next_at = now + gap(self.engines.rate.limits(), payload, config.line_rate);
-        if segment.payload > 0 || self.probes() {
-            segment.remaining = self.unacknowledged().max(segment.payload);
-        }
-        if was_full {
-            self.fill(now, config); // the NIC's queue held data back
-        }
-        let (sent_ns, body) = (clock_ns(since), Body::Segment(segment));
-        Some(Next {
-            form: Form::of(Packet { connection: peer, sent_ns, body }, config.full_packets),
-            begins,
-            then: (!self.outbox.is_empty()).then_some(self.next_at),
-        })
-    }
-
     /// The payload posted that is not acknowledged; `u32::MAX` where there is no end.
     #[inline]
     fn unacknowledged(&self) -> u32 {
         self.engines.rate.remaining(self.engines.messages.posted().map_or(ENDLESS, Bytes::get))
-    }
-
-    /// The payload that the next segment in the NIC would say remains: none where it is a request
-    /// to open the connection.
-    pub(crate) fn remaining(&self) -> u32 {
-        let opens = self.outbox.front().is_some_and(|next| next.segment.payload == 0);
-        if opens && !self.probes() { 0 } else { self.unacknowledged() }
-    }
-
-    pub(crate) fn on_notification(&mut self, now: Time, config: &Config) {
-        self.engines.rate.on_notification(now);
-        self.fill(now, config);
     }
 
     /// Tells the rate computation engine if the application has left room, before that changes.
@@ -565,12 +613,11 @@ impl<C: CongestionControl> Sender<C> {
             self.engines.rate.on_loss(now, sent.of(bytes), in_recovery, cause);
         }
     }
+}
 
-    /// The time since which the first segment in the NIC waits.
-    pub(crate) fn waits_since(&self) -> Option<Time> {
-        let queued = self.outbox.front().map(|next| next.since);
-        queued.or_else(|| self.bursts.waits_since())
-    }
+/// The send buffer of a connection.
+fn send_buffer(config: &Config, path: &Path) -> Bytes {
+    config.stream.send_buffer(config.line_rate, path.base_rtt)
 }
 
 /// Whether a stream may be on the fast path at all.

@@ -2,7 +2,7 @@
 
 use incast_cc::{Rate, Span, Time};
 use incast_transport::message::Ack;
-use incast_transport::{Body, Config, Endpoint, Event, Operation, Packet, Report, Role};
+use incast_transport::{Body, Config, Endpoint, Event, Operation, Packet, Report, Role, message};
 
 use crate::common::plain::Plain;
 
@@ -57,7 +57,7 @@ fn an_index_is_used_again_and_knows_nothing_of_its_first_life() {
     assert_eq!(sends(&mut endpoint, us(0), us(1_000)).len(), 44);
     endpoint.close(first);
     // Neither its timeout, nor an ACK that comes late, does anything.
-    let ack = Body::Ack(Ack { segment: 0, ce_bytes: 0, attempt: 0 });
+    let ack = Body::Message(message::Body::Ack(Ack { segment: 0, ce_bytes: 0, attempt: 0 }));
     let late = Packet { connection: first, sent_ns: 0, body: ack };
     endpoint.handle_packet(us(1_000), &late, Report::default());
     assert_eq!(sends(&mut endpoint, us(1_000), us(500_000)).len(), 0);

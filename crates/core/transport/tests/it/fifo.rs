@@ -7,7 +7,7 @@ use incast_cc::{Span, Time};
 use incast_transport::DueBy;
 use incast_transport::stream::Segment;
 use incast_transport::{
-    Body, Config, Endpoint, Nic, Operation, Packet, Report, Role, Terms, Transport,
+    Body, Config, Endpoint, Nic, Operation, Packet, Report, Role, Terms, Transport, stream,
 };
 
 use crate::common::plain::window;
@@ -41,7 +41,8 @@ fn order(nic: Nic) -> Vec<(u32, bool)> {
         opens: false,
         epoch: 0,
     };
-    let arriving = Packet { connection: 2, sent_ns: 0, body: Body::Segment(segment) };
+    let arriving =
+        Packet { connection: 2, sent_ns: 0, body: Body::Stream(stream::Body::Segment(segment)) };
     let post = |endpoint: &mut Endpoint<_>, at, index, segments: u64| {
         endpoint.post(at, index, Operation::Write { bytes: segments * 1_460 });
         endpoint.on_timer(at);
@@ -56,7 +57,10 @@ fn order(nic: Nic) -> Vec<(u32, bool)> {
             post(&mut endpoint, now, 0, 2);
         }
         let out = endpoint.poll_transmit(now).unwrap_or_else(|| panic!("nothing after {order:?}"));
-        order.push((out.connection, matches!(out.form.packet(0).body, Body::Segment(_))));
+        order.push((
+            out.connection,
+            matches!(out.form.packet(0).body, Body::Stream(stream::Body::Segment(_))),
+        ));
     }
     assert!(endpoint.poll_transmit(ns(20_000)).is_none());
     order

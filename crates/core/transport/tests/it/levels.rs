@@ -3,7 +3,7 @@
 
 use incast_cc::{Bytes, Place, Rate, Span, Time};
 use incast_transport::{
-    Body, Config, Endpoint, Form, Nic, Operation, Report, Role, Terms, Transport,
+    Body, Config, Endpoint, Form, Nic, Operation, Report, Role, Terms, Transport, message, stream,
 };
 
 use crate::common::plain::{Plain, window};
@@ -49,8 +49,10 @@ impl Host {
         while self.now < until {
             if let Some(out) = self.endpoint.poll_transmit(self.now) {
                 let number = match out.form.packet(0).body {
-                    Body::Segment(segment) => segment.sequence / MSS,
-                    Body::Data(data) => data.segment() + u64::from(data.index),
+                    Body::Stream(stream::Body::Segment(segment)) => segment.sequence / MSS,
+                    Body::Message(message::Body::Data(data)) => {
+                        data.segment() + u64::from(data.index)
+                    }
                     body => panic!("{body:?}"),
                 };
                 self.sent.push((out.connection, out.class, number));

@@ -6,7 +6,7 @@ mod world;
 
 use cases::{case, plain};
 use incast_cc::{Bytes, Rate, Span, Time};
-use incast_transport::{Body, Operation, Recovery, Transport, stream};
+use incast_transport::{Body, Operation, Recovery, Transport, message, stream};
 use proptest::prelude::*;
 
 use crate::common::kept;
@@ -81,8 +81,8 @@ fn check_both(case: &Case) {
         let (at, host, mut packet) = world.sent[number];
         // The compact form does not tell what remains.
         match &mut packet.body {
-            Body::Data(data) => data.remaining = 0,
-            Body::Segment(segment) => segment.remaining = 0,
+            Body::Message(message::Body::Data(data)) => data.remaining = 0,
+            Body::Stream(stream::Body::Segment(segment)) => segment.remaining = 0,
             _ => {}
         }
         (at, host, packet)

@@ -6,7 +6,7 @@
 use incast_cc::{Bytes, Limits, Rate, Span, Time};
 use incast_transport::message::{Ack, Data};
 use incast_transport::{
-    Body, Config, Endpoint, Event, Nic, Operation, Packet, Report, Role, Terms, Transport,
+    Body, Config, Endpoint, Event, Nic, Operation, Packet, Report, Role, Terms, Transport, message,
 };
 use proptest::prelude::*;
 
@@ -45,7 +45,9 @@ impl Host {
         let mut now = self.free_at;
         while now < until {
             if let Some(out) = self.endpoint.poll_transmit(now) {
-                let Body::Data(data) = out.form.packet(0).body else { panic!("{:?}", out.form) };
+                let Body::Message(message::Body::Data(data)) = out.form.packet(0).body else {
+                    panic!("{:?}", out.form)
+                };
                 self.sent.push((out.connection, now, data));
                 now += Rate::from_gbps(10).time_for(Bytes::new(u64::from(data.payload) + 40));
                 self.free_at = now;
@@ -65,7 +67,8 @@ impl Host {
     /// The RTT without serialization of the first segment of `connection`, acknowledged at `now`.
     fn rtt(&mut self, connection: u32, now: Time) -> Span {
         let ack = Ack { segment: 0, ce_bytes: 0, attempt: 0 };
-        let packet = Packet { connection, sent_ns: 0, body: Body::Ack(ack) };
+        let packet =
+            Packet { connection, sent_ns: 0, body: Body::Message(message::Body::Ack(ack)) };
         self.endpoint.handle_packet(now, &packet, Report::default());
         loop {
             match self.endpoint.poll_event() {
@@ -193,7 +196,7 @@ fn a_segment_that_is_sent_again_is_timed_from_when_it_leaves_again() {
     assert_eq!((again.0, again.2.attempt), (0, 1));
     assert_eq!(again.1, before + PACKET * 100, "behind the other one's");
     let ack = Ack { segment: 0, ce_bytes: 0, attempt: 1 };
-    let packet = Packet { connection: 0, sent_ns: 0, body: Body::Ack(ack) };
+    let packet = Packet { connection: 0, sent_ns: 0, body: Body::Message(message::Body::Ack(ack)) };
     let answered = again.1 + PACKET + Span::from_us(20);
     host.endpoint.handle_packet(answered, &packet, Report::default());
     let rtt = std::iter::from_fn(|| host.endpoint.poll_event()).find_map(|event| match event {

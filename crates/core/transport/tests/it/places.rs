@@ -2,7 +2,7 @@
 
 use incast_cc::{Bytes, Rate, Span, Time};
 use incast_transport::message::{Nack, PacketSet};
-use incast_transport::{Body, Config, Endpoint, Operation, Packet, Report, Role};
+use incast_transport::{Body, Config, Endpoint, Operation, Packet, Report, Role, message};
 
 use crate::common::plain::Plain;
 
@@ -23,7 +23,9 @@ fn packets_carry_all_payload_posted_once_and_the_same_again_when_they_are_repeat
         let mut left = Vec::new();
         while now < until {
             while let Some(out) = endpoint.poll_transmit(now) {
-                let Body::Data(data) = out.form.packet(0).body else { panic!("{:?}", out.form) };
+                let Body::Message(message::Body::Data(data)) = out.form.packet(0).body else {
+                    panic!("{:?}", out.form)
+                };
                 let at = endpoint.payload_at(connection, data.sequence).unwrap();
                 left.push((data.sequence, at, u64::from(data.payload)));
             }
@@ -43,7 +45,8 @@ fn packets_carry_all_payload_posted_once_and_the_same_again_when_they_are_repeat
     let mut missing = PacketSet::only(0);
     missing.insert(2);
     let nack = Nack { base: 4, missing, attempt: 0, answers: false };
-    let packet = Packet { connection: 0, sent_ns: 0, body: Body::Nack(nack) };
+    let packet =
+        Packet { connection: 0, sent_ns: 0, body: Body::Message(message::Body::Nack(nack)) };
     endpoint.handle_packet(Time::ZERO + Span::from_us(100), &packet, Report::default());
     let again = send(&mut endpoint, Time::ZERO + Span::from_us(200));
     assert_eq!(again, [(4, 5_840, 1_460), (6, 8_760, 1_240)]);

@@ -6,7 +6,7 @@
 use incast_cc::{Bytes, LossDetection, Rate, Span, Time};
 use incast_transport::stream::{Ack, Block};
 use incast_transport::{
-    Body, Config, Endpoint, Nic, Operation, Packet, Report, Role, Terms, Transport, message,
+    Body, Config, Endpoint, Nic, Operation, Packet, Report, Role, Terms, Transport, message, stream,
 };
 use proptest::prelude::*;
 
@@ -53,8 +53,8 @@ impl Host {
         while sent.len() < count {
             let Some(out) = self.endpoint.poll_transmit(self.now) else { break };
             let remaining = match out.form.packet(0).body {
-                Body::Segment(segment) => segment.remaining,
-                Body::Data(data) => data.remaining,
+                Body::Stream(stream::Body::Segment(segment)) => segment.remaining,
+                Body::Message(message::Body::Data(data)) => data.remaining,
                 other => panic!("{other:?}"),
             };
             sent.push((out.connection, u64::from(remaining).div_ceil(PACKET)));
@@ -81,7 +81,7 @@ impl Host {
             opens: false,
             echo: 0,
         };
-        let packet = Packet { connection, sent_ns: 0, body: Body::SegmentAck(ack) };
+        let packet = Packet { connection, sent_ns: 0, body: Body::Stream(stream::Body::Ack(ack)) };
         self.endpoint.handle_packet(self.now, &packet, Report::default());
     }
 }
@@ -150,7 +150,7 @@ fn a_message_goes_before_a_longer_one_between_two_packets_of_a_segment() {
     // The first segment of 0 is acknowledged: three of six remain. A message behind another of its
     // connection does not count before that has ended.
     let ack = message::Ack { segment: 0, ce_bytes: 0, attempt: 0 };
-    let packet = Packet { connection: 0, sent_ns: 0, body: Body::Ack(ack) };
+    let packet = Packet { connection: 0, sent_ns: 0, body: Body::Message(message::Body::Ack(ack)) };
     host.endpoint.handle_packet(host.now, &packet, Report::default());
     host.post(0, 50);
     host.post(2, 4);

@@ -2,7 +2,7 @@
 
 use incast_cc::{Bytes, Rate, RttSample, Span, Time};
 use incast_transport::message::{Ack, Nack, PacketSet};
-use incast_transport::{Body, Clock, Config, Endpoint, Operation, Packet, Report, Role};
+use incast_transport::{Body, Clock, Config, Endpoint, Operation, Packet, Report, Role, message};
 
 use crate::common::plain::Plain;
 
@@ -47,7 +47,7 @@ impl Host {
 }
 
 const fn ack(segment: u64, attempt: u8) -> Body {
-    Body::Ack(Ack { segment, ce_bytes: 0, attempt })
+    Body::Message(message::Body::Ack(Ack { segment, ce_bytes: 0, attempt }))
 }
 
 #[test]
@@ -87,7 +87,8 @@ fn a_burst_that_is_sent_again_has_a_stamp_of_its_own() {
     host.endpoint.on_sent_at(0, 0, 0, us(7));
     let missing = PacketSet::only(0);
     let nack = Nack { base: 0, missing, attempt: 0, answers: false };
-    let packet = Packet { connection: 0, sent_ns: 0, body: Body::Nack(nack) };
+    let packet =
+        Packet { connection: 0, sent_ns: 0, body: Body::Message(message::Body::Nack(nack)) };
     host.endpoint.handle_packet(us(200), &packet, Report::default());
     host.send_all(us(300));
     host.endpoint.on_sent_at(0, 0, 1, us(207));

@@ -2,7 +2,8 @@
 
 use incast_cc::{AnyAlgorithm, AnyControl, Bytes, Rate, Span, Time};
 use incast_transport::{
-    Body, Config, Endpoint, Nic, Operation, Packet, Report, Role, Serialization, message::Data,
+    Body, Config, Endpoint, Nic, Operation, Packet, Report, Role, Serialization, message,
+    message::Data,
 };
 use proptest::prelude::*;
 
@@ -34,7 +35,9 @@ fn end(algorithm: &'static str) -> Endpoint<AnyControl> {
 fn one_by_one(end: &mut Endpoint<AnyControl>, now: Time) -> Vec<Left> {
     let mut left = Vec::new();
     while let Some(out) = end.poll_data(now, u8::MAX) {
-        let Body::Data(data) = out.form.packet(0).body else { panic!("{:?}", out.form) };
+        let Body::Message(message::Body::Data(data)) = out.form.packet(0).body else {
+            panic!("{:?}", out.form)
+        };
         let place = end.payload_at(out.connection, data.sequence).unwrap();
         left.push((out.connection, place, Data { remaining: 0, ..data }));
     }
@@ -82,7 +85,7 @@ proptest! {
             for (connection, _, data) in left {
                 lost = lost.rotate_left(1);
                 if lost & 7 != 7 {
-                    let packet = Packet { connection, sent_ns: 0, body: Body::Data(data) };
+                    let packet = Packet { connection, sent_ns: 0, body: Body::Message(message::Body::Data(data)) };
                     receives.handle_packet(now, &packet, Report::default());
                 }
             }

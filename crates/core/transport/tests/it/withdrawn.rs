@@ -1,7 +1,7 @@
 //! Messages that are taken back before all of them was sent.
 
 use incast_cc::{Bytes, Rate, Span, Time};
-use incast_transport::{Body, Config, Endpoint, Event, Operation, Report, Role};
+use incast_transport::{Body, Config, Endpoint, Event, Operation, Report, Role, message};
 use proptest::prelude::*;
 
 use crate::common::plain::Plain;
@@ -60,7 +60,9 @@ impl World {
         let until = self.now + time;
         while self.now < until {
             while let Some(out) = self.sends.poll_transmit(self.now) {
-                let Body::Data(data) = out.form.packet(0).body else { panic!("{:?}", out.form) };
+                let Body::Message(message::Body::Data(data)) = out.form.packet(0).body else {
+                    panic!("{:?}", out.form)
+                };
                 let at = self.sends.payload_at(0, data.sequence);
                 assert_eq!(at, Some(self.left), "payload leaves in order and without gaps");
                 self.left += u64::from(data.payload);

@@ -18,8 +18,7 @@ pub(super) fn info(about: &BTreeMap<String, String>) -> PyResult<&'static Info> 
     };
     let kinds = [Kind::Rate, Kind::Window, Kind::Telemetry, Kind::Fixed];
     let kind = kinds[one_of("kind", &kinds.map(Kind::as_str))?];
-    let transports = [Transport::Message, Transport::Stream];
-    let transport = transports[one_of("transport", &transports.map(Transport::as_str))?];
+    let transport = Transport::ALL[one_of("transport", &Transport::ALL.map(Transport::as_str))?];
     let mut needs = Vec::new();
     for word in text("needs").split_whitespace() {
         let found = NEEDS.iter().find(|(name, _)| *name == word);

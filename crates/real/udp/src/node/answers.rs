@@ -1,7 +1,7 @@
 //! Answers to packets, which wait to be sent together.
 
 use incast_cc::Span;
-use incast_transport::Body;
+use incast_transport::{Body, message};
 
 use crate::socket::Stamp;
 use crate::wire::{Completion, Completions, Frame, LaneNumber, Nack, Turnaround};
@@ -35,16 +35,16 @@ pub(super) fn frame_of<'a>(answers: &[Answer], now: Stamp) -> Option<Frame<'a>> 
     let first = answers.first()?;
     let (lane, sent_ns) = (first.lane, first.sent_ns);
     match first.body {
-        Body::Ack(_) => {
+        Body::Message(message::Body::Ack(_)) => {
             let mut completions = Completions::new();
             for answer in answers {
-                let Body::Ack(ack) = answer.body else { continue };
+                let Body::Message(message::Body::Ack(ack)) = answer.body else { continue };
                 let fits = completions.push(Completion { ack, turnaround: answer.turnaround(now) });
                 debug_assert!(fits, "there are at most MAX_COMPLETIONS");
             }
             Some(Frame::Ack { lane, sent_ns, completions })
         }
-        Body::Nack(report) => {
+        Body::Message(message::Body::Nack(report)) => {
             let turnaround = first.turnaround(now);
             Some(Frame::Nack(Nack { lane, sent_ns, report, turnaround }))
         }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use incast_cc::{Span, Time};
-use incast_transport::{Body, Clock as RttClock, Event as Told, Packet, Report};
+use incast_transport::{Body, Clock as RttClock, Event as Told, Packet, Report, message};
 
 use super::departures::Arrival;
 use super::inbox::{Arrived, BOOKS_BYTES, PLACE_BYTES, Piece, Untaken};
@@ -173,7 +173,7 @@ impl Node {
             Frame::Ack { lane, sent_ns, completions } => {
                 let connection = self.sends(id, *lane)?;
                 for completion in completions.as_slice() {
-                    let body = Body::Ack(completion.ack);
+                    let body = Body::Message(message::Body::Ack(completion.ack));
                     let report =
                         Report { marked, clock: clock(completion.turnaround), ..Report::default() };
                     let packet = Packet { connection, sent_ns: *sent_ns, body };
@@ -185,7 +185,7 @@ impl Node {
             }
             Frame::Nack(nack) => {
                 let connection = self.sends(id, nack.lane)?;
-                let body = Body::Nack(nack.report);
+                let body = Body::Message(message::Body::Nack(nack.report));
                 let report = Report { marked, clock: clock(nack.turnaround), ..Report::default() };
                 let packet = Packet { connection, sent_ns: nack.sent_ns, body };
                 self.endpoint.handle_packet(now, &packet, report);
@@ -273,7 +273,11 @@ impl Node {
                 return None;
             }
         }
-        let packet = Packet { connection, sent_ns: data.sent_ns, body: Body::Data(data.packet) };
+        let packet = Packet {
+            connection,
+            sent_ns: data.sent_ns,
+            body: Body::Message(message::Body::Data(data.packet)),
+        };
         let report = Report { marked, ..Report::default() };
         self.endpoint.handle_packet(now, &packet, report);
         self.take_answers(now, arrival, data.timed);

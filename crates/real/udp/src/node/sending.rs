@@ -8,8 +8,8 @@ use std::io;
 use std::net::SocketAddr;
 
 use incast_cc::{Span, Time};
-use incast_transport::Body;
 use incast_transport::message::OutgoingBurst;
+use incast_transport::{Body, message};
 
 use super::answers::{Answer, frame_of};
 use super::departures::{Arrival, Burst};
@@ -190,7 +190,8 @@ impl Node {
             let mut rest = &answers[..];
             while let Some(first) = rest.first() {
                 let same = |other: &&Answer| {
-                    matches!(other.body, Body::Ack(_)) && other.lane == first.lane
+                    matches!(other.body, Body::Message(message::Body::Ack(_)))
+                        && other.lane == first.lane
                 };
                 let count = rest.iter().take_while(same).count().clamp(1, MAX_COMPLETIONS);
                 let (these, others) = rest.split_at(count);

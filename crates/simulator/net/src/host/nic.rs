@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use incast_cc::Time;
-use incast_transport::{Address, Early, EarlyNic, Kind, Stop};
+use incast_transport::{Address, Early, EarlyNic, Stop};
 
 use super::{Host, WireFormat};
 use crate::Transit;
@@ -232,8 +232,8 @@ impl Host {
             self.sent.remove(frame.wire);
             self.nic.uncount(&frame);
             let Some(header) = frame.header(self.wire.header) else { continue };
-            if let (Kind::Segment | Kind::Data, Some(connection)) =
-                (header.kind, self.ahead.connection)
+            if header.kind.is_data()
+                && let Some(connection) = self.ahead.connection
             {
                 self.endpoint.put_back_data(now, connection, &header);
             } else {

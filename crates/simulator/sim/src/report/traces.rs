@@ -5,7 +5,7 @@ use crate::build::Built;
 use incast_cc::Bytes;
 use incast_net::{Host, PacketRow};
 use incast_table::Table;
-use incast_transport::Body;
+use incast_transport::Transport;
 
 pub(super) fn traces(built: &Built) -> Vec<Table> {
     let net = &built.net;
@@ -109,10 +109,11 @@ fn packet_trace(built: &Built, names: &[String]) -> Option<Table> {
         return None;
     }
     rows.sort_by_key(|&(place, row)| (row.at, place));
-    // All connections of a run are of one kind; notifications are the same of either.
-    let streams = |body: &Body| matches!(body, Body::Segment(_) | Body::SegmentAck(_));
-    let streams = rows.iter().any(|(_, row)| streams(&row.packet.body));
-    let transport = if streams { "stream" } else { "message" };
+    // Notifications are the same of all transports.
+    let has = |transport: &Transport| {
+        rows.iter().any(|(_, row)| row.packet.body.transport() == Some(*transport))
+    };
+    let transport = Transport::ALL.into_iter().rev().find(has).unwrap_or_default().as_str();
     let flow = |row: &PacketRow| {
         flows[row.destination() as usize][row.packet.connection as usize] as usize
     };

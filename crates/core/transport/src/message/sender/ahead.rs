@@ -51,29 +51,12 @@ impl<C: CongestionControl> Sender<C> {
         }
         (count > 0).then_some((free, count))
     }
-
-    /// Whether the packets of a burst that has begun may leave ahead of time.
-    pub(crate) fn may_leave_ahead(&self, config: &Config) -> bool {
-        self.burst.as_ref().is_some_and(|burst| !burst.waits && burst.has_known_packets(config))
-    }
-
-    /// Whether the packets of the burst are spaced by more than the line rate.
-    pub(crate) fn is_spaced(&self) -> bool {
-        self.burst.as_ref().is_some_and(|burst| burst.gap > Span::ZERO)
-    }
-
-    /// Takes back a packet that has left ahead of time: its start is still to come.
-    pub(crate) fn put_back(&mut self, header: &Header) {
-        if let Some(burst) = &mut self.burst {
-            burst.packets.insert(u32::from(header.place().0));
-        }
-    }
 }
 
 impl Burst {
     /// Whether the packets follow each other at line rate and without gaps, all but the last have
     /// the compact form, and no answer ends the burst before its last packet leaves.
-    fn has_known_packets(&self, config: &Config) -> bool {
+    pub(super) fn has_known_packets(&self, config: &Config) -> bool {
         let plain = self.read == 0 && self.attempt == 0 && !config.full_packets;
         plain && self.gap == Span::ZERO
     }

@@ -240,17 +240,9 @@ impl<C: CongestionControl> Sender<C> {
         self.begins.pop_front().map(|(_, posted_at)| posted_at)
     }
 
-    /// Whether the next segment may be given to the NIC with a start that is still to come. Nothing
-    /// may happen until then that changes what leaves, and nobody may look at what waits in the
-    /// NIC. Where something does happen, [`put_back`](Self::put_back) takes segments back.
-    #[inline]
-    pub(crate) fn may_leave_ahead(&self, config: &Config) -> bool {
-        !self.begins_next() && self.knows_its_starts(config)
-    }
-
     /// Whether each segment but the first of a message may leave ahead of time.
     #[inline]
-    fn knows_its_starts(&self, config: &Config) -> bool {
+    pub(super) fn knows_its_starts(&self, config: &Config) -> bool {
         self.is_fast
             && !self.engines.rate.reads().nic_backlog
             && !self.is_paced(config)
@@ -259,7 +251,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether the next segment is the first of a message.
     #[inline]
-    fn begins_next(&self) -> bool {
+    pub(super) fn begins_next(&self) -> bool {
         self.begins.front().is_some_and(|&(first, _)| first == self.bursts.left())
     }
 
@@ -298,7 +290,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Takes the last `bytes` back that have left ahead of time: their start is still to come.
-    pub(crate) fn put_back(&mut self, now: Time, bytes: u64) {
+    pub(super) fn take_back(&mut self, now: Time, bytes: u64) {
         debug_assert!(self.is_fast, "what is unusual takes all back first");
         self.bursts.put_back(bytes);
         self.queued += bytes;

@@ -12,7 +12,7 @@ const FIRST_PROBE: Span = Span::from_secs(1);
 impl<C: CongestionControl> Sender<C> {
     /// The next timer of the sender, if it comes before `armed`.
     #[inline]
-    pub(crate) fn alarm_before(&self, armed: Time, config: &Config) -> Option<Time> {
+    pub(super) fn timer_before(&self, armed: Time, config: &Config) -> Option<Time> {
         // Asked after every ACK, when nearly always nothing can come before `armed`.
         let later = |at: Time| at >= armed;
         let none_before = later(self.engines.timeout_at())
@@ -23,6 +23,29 @@ impl<C: CongestionControl> Sender<C> {
             return None;
         }
         self.alarm(config)
+    }
+
+    /// Does what is due, if anything is: an alarm may be stale.
+    pub(super) fn on_timers(&mut self, now: Time, config: &Config) {
+        self.engines.rate.on_timer(now);
+        let due = |at: Option<Time>| at.is_some_and(|at| at <= now);
+        if due(self.probe_at(config)) {
+            self.slow_down();
+            self.send_probe(now, config);
+        } else if due(self.timeout_at()) {
+            self.slow_down();
+            match self.asked.as_deref() {
+                Some(&Asked { first, before, .. }) => {
+                    let before = before.saturating_add(1);
+                    self.ask(now, Asked { first, last: now, before });
+                }
+                None => self.on_timeout(now),
+            }
+        }
+        if self.rack.alarm.is_some_and(|at| at <= now) {
+            self.detect(now);
+        }
+        self.fill(now, config);
     }
 
     #[cold]
@@ -86,29 +109,6 @@ impl<C: CongestionControl> Sender<C> {
             Span::ZERO => FIRST_PROBE,
             wait => wait,
         }
-    }
-
-    /// Does what is due, if anything is: an alarm may be stale.
-    pub(crate) fn on_alarm(&mut self, now: Time, config: &Config) {
-        self.engines.rate.on_timer(now);
-        let due = |at: Option<Time>| at.is_some_and(|at| at <= now);
-        if due(self.probe_at(config)) {
-            self.slow_down();
-            self.send_probe(now, config);
-        } else if due(self.timeout_at()) {
-            self.slow_down();
-            match self.asked.as_deref() {
-                Some(&Asked { first, before, .. }) => {
-                    let before = before.saturating_add(1);
-                    self.ask(now, Asked { first, last: now, before });
-                }
-                None => self.on_timeout(now),
-            }
-        }
-        if self.rack.alarm.is_some_and(|at| at <= now) {
-            self.detect(now);
-        }
-        self.fill(now, config);
     }
 
     /// Declares all data lost that has left the NIC, after a silence.

@@ -6,7 +6,8 @@ use incast_cc::{Bytes, Flow, Limits, Rate, Span, Time};
 use incast_transport::message::Data;
 use incast_transport::stream::{Ack, Segment};
 use incast_transport::{
-    Body, Config, Endpoint, Event, Form, Operation, Packet, Purpose, Report, Role, Terms, Transport,
+    Body, Config, Endpoint, Event, Form, Operation, Packet, Purpose, Report, Role, Terms,
+    Transport, message, stream,
 };
 
 use super::audit::{Audited, Carrier};
@@ -63,17 +64,25 @@ pub(crate) struct Traced {
 impl Traced {
     /// The segment, if it is one.
     pub(crate) fn segment(&self) -> Option<&Segment> {
-        if let Body::Segment(segment) = &self.packet.body { Some(segment) } else { None }
+        if let Body::Stream(stream::Body::Segment(segment)) = &self.packet.body {
+            Some(segment)
+        } else {
+            None
+        }
     }
 
     /// The packet of a message, if it is one.
     pub(crate) fn data(&self) -> Option<&Data> {
-        if let Body::Data(data) = &self.packet.body { Some(data) } else { None }
+        if let Body::Message(message::Body::Data(data)) = &self.packet.body {
+            Some(data)
+        } else {
+            None
+        }
     }
 
     /// The ACK of a stream, if it is one.
     pub(crate) fn ack(&self) -> Option<&Ack> {
-        if let Body::SegmentAck(ack) = &self.packet.body { Some(ack) } else { None }
+        if let Body::Stream(stream::Body::Ack(ack)) = &self.packet.body { Some(ack) } else { None }
     }
 }
 

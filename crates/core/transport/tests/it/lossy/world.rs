@@ -8,7 +8,7 @@ use incast_cc::registry::AnyAlgorithm;
 use incast_cc::{AnyControl, Bytes, Rate, Span, Time};
 use incast_transport::{
     Body, Config, Endpoint, Event, Form, InitialTimeout, Nic, Packet, Purpose, Recovery, Report,
-    Role, Sender, Starter, Terms, Transport, stream,
+    Role, Sender, Starter, Terms, Transport, message, stream,
 };
 
 use crate::common::audit::{Audited, Carrier};
@@ -182,16 +182,16 @@ impl World {
             let packet = out.form.packet(0);
             self.sent.push((self.now, from, packet));
             let wire = match packet.body {
-                Body::Data(data) => {
+                Body::Message(message::Body::Data(data)) => {
                     assert!((1..=PAYLOAD).contains(&u64::from(data.payload)), "{data:?}");
                     u64::from(data.payload) + HEADER
                 }
-                Body::Segment(segment) => {
+                Body::Stream(stream::Body::Segment(segment)) => {
                     let least = u64::from(!segment.opens);
                     assert!((least..=PAYLOAD).contains(&u64::from(segment.payload)), "{segment:?}");
                     u64::from(segment.payload) + HEADER
                 }
-                Body::Ack(_) | Body::Nack(_) | Body::SegmentAck(_) | Body::Notification => ACK,
+                _ => ACK,
             };
             host.nic_free = self.now + self.case.rate.time_for(Bytes::new(wire));
             if below(&mut self.random, 100) < lost {

@@ -4,7 +4,7 @@ use incast_cc::{Bytes, Flow, Hop, Rate, Span, Time};
 use incast_transport::DueBy;
 use incast_transport::stream::{Block, EcnEcho, Segment};
 use incast_transport::{
-    Body, Endpoint, InitialTimeout, Packet, Report, Role, Stamps, Terms, Transport,
+    Body, Endpoint, InitialTimeout, Packet, Report, Role, Stamps, Terms, Transport, stream,
 };
 
 use super::{
@@ -302,7 +302,7 @@ fn first(payload: u32) -> Packet {
         opens: payload == 0,
         epoch: 0,
     };
-    Packet { connection: 0, sent_ns: 0, body: Body::Segment(segment) }
+    Packet { connection: 0, sent_ns: 0, body: Body::Stream(stream::Body::Segment(segment)) }
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn a_second_question_takes_nothing_from_the_ack_that_waits() {
     for at in [ns(40), ns(50), ns(60), ns(70), ns(500_010)] {
         let body = end.poll_transmit(at).map(|reply| reply.form.packet(0).body);
         replies.extend(body.map(|body| match body {
-            Body::SegmentAck(ack) => (ack.opens, ack.sequence),
+            Body::Stream(stream::Body::Ack(ack)) => (ack.opens, ack.sequence),
             body => panic!("{body:?}"),
         }));
     }
