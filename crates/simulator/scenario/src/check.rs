@@ -143,7 +143,7 @@ fn check_transport(scenario: &Scenario) -> Result<(), Fault> {
         }
         Err(error) => return Err(Fault::at([&"transport", &"segment"], error.to_string())),
     }
-    for kind in [TransportKind::Message, TransportKind::Stream] {
+    for kind in TransportKind::ALL {
         let (_, min, max) = transport.timeouts(kind);
         if min > max {
             let message = format!("rto_min of {min} is above rto_max of {max}; change one");

@@ -111,9 +111,9 @@ impl Scenario {
     /// The classes that traffic may name. The class of ACKs is among them only where every scheme
     /// has it.
     pub fn named_classes(&self) -> Vec<ResolvedClass> {
-        // Streams have no class of ACKs unless the scenario sets it.
-        let stream = self.carries(TransportKind::Stream);
-        self.classes(if stream { TransportKind::Stream } else { TransportKind::Message })
+        let mut kinds = TransportKind::ALL.into_iter().filter(|&kind| self.carries(kind));
+        let without = kinds.find(|&kind| !self.transport.prioritises_acks(kind));
+        self.classes(without.unwrap_or(self.transport.kind))
     }
 
     /// The number of a class that traffic may name, from 0 for the lowest.
@@ -130,15 +130,13 @@ impl Scenario {
 
     /// Whether ACKs of any scheme of the scenario may have their own class.
     pub(super) fn may_prioritise_acks(&self) -> bool {
-        let message = self.carries(TransportKind::Message);
-        let kind = if message { TransportKind::Message } else { TransportKind::Stream };
-        self.transport.prioritises_acks(kind)
+        let mut kinds = TransportKind::ALL.into_iter().filter(|&kind| self.carries(kind));
+        kinds.any(|kind| self.transport.prioritises_acks(kind))
     }
 
     /// Whether the scenario, or a scheme of it, chooses the transport `kind`.
     fn carries(&self, kind: TransportKind) -> bool {
-        let names = &TransportKind::NAMES;
-        let is = |text: &str| names.iter().any(|&(name, of)| name == text && of == kind);
+        let is = |text: &str| text == kind.as_str();
         let own = |section: &BTreeMap<String, toml::Value>| {
             section.get("transport").and_then(toml::Value::as_str).is_some_and(is)
         };

@@ -267,7 +267,7 @@ fn algorithm_schema(algorithm: AnyAlgorithm) -> Value {
     let preset = json!({ "enum": presets, "description": "A published set of values." });
     properties.insert("preset".into(), preset);
     let words = |names: Vec<&str>, what| json!({ "enum": names, "description": what });
-    let transports = TransportKind::NAMES.map(|(name, _)| name).to_vec();
+    let transports = TransportKind::ALL.map(TransportKind::as_str).to_vec();
     let signals = SignalKind::NAMES.map(|(name, _)| name).to_vec();
     properties.insert("transport".into(), words(transports, "If not transport.kind."));
     properties.insert("signal".into(), words(signals, "If not signal.kind."));

@@ -3,7 +3,7 @@
 use incast_cc::param::Need;
 use incast_queue::feedback::AnyFeedback;
 use incast_schema::Fault;
-use incast_transport::Signal;
+use incast_transport::{Signal, facts};
 
 use crate::{ResolvedClass, Scenario, Scheme, Switch, Traffic, TrafficScheme, TransportKind};
 
@@ -65,11 +65,11 @@ impl Mix {
         self.any(|scheme| scheme.signal == Signal::Oracle)
     }
 
-    /// The transport whose classes the network has: that of messages if any scheme has it, since
-    /// the ACKs of messages may have a class of their own where those of streams do not.
+    /// The transport whose classes the network has: one whose answers have a class of their own, if
+    /// any scheme has such a transport.
     pub fn classes_of(&self) -> TransportKind {
-        let messages = self.any(|scheme| scheme.transport == TransportKind::Message);
-        if messages { TransportKind::Message } else { TransportKind::Stream }
+        let mut kinds = self.schemes.iter().map(|named| named.scheme.transport);
+        kinds.find(|&kind| facts(kind).answers_first).unwrap_or(self.run().transport)
     }
 }
 

@@ -6,7 +6,7 @@ use incast_cc::param::{Conflict, Need, SetError};
 use incast_cc::registry::NAMES;
 use incast_cc::{AnyAlgorithm, Span};
 use incast_queue::feedback::AnyFeedback;
-use incast_transport::{Signal, Timestamps};
+use incast_transport::{Signal, Timestamps, facts};
 
 use super::{
     Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, Switch, Traffic, TransportKind,
@@ -76,7 +76,7 @@ impl Scenario {
                     "no switch marks packets; set switch.ecn_threshold, such as \"100KB\""
                 }
                 Need::Ecn
-                    if scheme.transport == TransportKind::Stream
+                    if facts(scheme.transport).is_tcp
                         && matches!(self.transport.stream.ecn, Ecn::Off | Ecn::Classic) =>
                 {
                     "receivers do not echo marks exactly; set transport.stream.ecn to \"exact\""
@@ -100,7 +100,7 @@ impl Scenario {
                     "no switch has one; set switch.aqm to { kind = \"phantom\" }"
                 }
                 Need::EachAcknowledged
-                    if scheme.transport == TransportKind::Stream
+                    if facts(scheme.transport).is_tcp
                         && self.transport.stream.delayed_ack.is_some_and(|wait| wait > 1) =>
                 {
                     "an ACK waits for several; leave out transport.stream.delayed_ack or set it to 1"
@@ -232,8 +232,10 @@ impl Scenario {
             Fault::at([&"cc", &name, if set_here { &one } else { &other }], message)
         })?;
         let transport = match field("transport") {
-            Some(text) => one_of("transport", &text, &TransportKind::NAMES)
-                .map_err(|message| Fault::at([&"cc", &name, &"transport"], message))?,
+            Some(text) => {
+                one_of("transport", &text, &TransportKind::ALL.map(|kind| (kind.as_str(), kind)))
+                    .map_err(|message| Fault::at([&"cc", &name, &"transport"], message))?
+            }
             None => self.transport.kind,
         };
         let signal = self.signal_of(name, transport, &field)?;
@@ -277,7 +279,7 @@ impl Scenario {
                 let message = "rtt+noise adds nothing; set noise, such as \"10us\"".into();
                 return Err(place(message));
             }
-            (SignalKind::TcpTimestamps, _) if transport == TransportKind::Message => {
+            (SignalKind::TcpTimestamps, _) if !facts(transport).is_tcp => {
                 let message = "messages have no TCP timestamps; set the transport to \"stream\"";
                 return Err(place(message.into()));
             }

@@ -2,8 +2,9 @@
 
 use incast_cc::param::Need;
 use incast_cc::{AnyAlgorithm, Bytes, Span};
-use incast_transport::InitialTimeout;
+pub use incast_transport::Transport as TransportKind;
 use incast_transport::stream::{self, EcnEcho};
+use incast_transport::{InitialTimeout, facts};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,6 +17,8 @@ use incast_schema::quantity;
 pub struct Transport {
     /// The kind of transport that carries payload, unless a scheme chooses another. Any algorithm
     /// runs on either.
+    #[serde(deserialize_with = "Words::deserialize")]
+    #[schemars(with = "Words")]
     pub kind: TransportKind,
     /// Messages: the largest payload of a segment, the unit of pacing and acknowledgement.
     #[serde(deserialize_with = "quantity::size")]
@@ -102,11 +105,11 @@ impl Default for Transport {
 }
 
 /// The kind of transport.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TransportKind {
+#[derive(Deserialize, JsonSchema)]
+#[serde(remote = "TransportKind", rename_all = "lowercase")]
+#[schemars(rename = "TransportKind")]
+enum Words {
     /// Messages in segments that are acknowledged one by one, as in RDMA NICs.
-    #[default]
     Message,
     /// A byte stream, as in TCP.
     Stream,
@@ -317,19 +320,13 @@ impl Stack {
         [("ns-3.27", Self::Ns327), ("ns-3", Self::Ns3), ("linux", Self::Linux)];
 }
 
-impl TransportKind {
-    /// The kinds by name.
-    pub(super) const NAMES: [(&'static str, Self); 2] =
-        [("message", Self::Message), ("stream", Self::Stream)];
-}
-
 impl Transport {
     /// The initial, minimum and maximum retransmission timeout of `kind`.
     pub fn timeouts(&self, kind: TransportKind) -> (InitialTimeout, Span, Span) {
-        let defaults = match (kind, self.stream.preset) {
-            (TransportKind::Message, _) | (_, StreamPreset::Datacenter) => [16, 4, 1_000],
-            (_, StreamPreset::Linux) => [1_000, 200, 120_000],
-            (_, StreamPreset::Ns3) => [1_000, 1_000, 60_000],
+        let defaults = match self.stream.preset {
+            StreamPreset::Linux if facts(kind).is_tcp => [1_000, 200, 120_000],
+            StreamPreset::Ns3 if facts(kind).is_tcp => [1_000, 1_000, 60_000],
+            StreamPreset::Datacenter | StreamPreset::Linux | StreamPreset::Ns3 => [16, 4, 1_000],
         };
         let [initial, min, max] = defaults.map(Span::from_ms);
         (
@@ -359,15 +356,12 @@ impl Transport {
 
     /// Whether ACKs of `kind` have their own class.
     pub fn prioritises_acks(&self, kind: TransportKind) -> bool {
-        self.ack_priority.unwrap_or(kind == TransportKind::Message)
+        self.ack_priority.unwrap_or(facts(kind).answers_first)
     }
 
     /// The largest random delay of an ACK of `kind` on top of `ack_turnaround`.
     pub fn jitter(&self, kind: TransportKind) -> Span {
-        self.ack_jitter.unwrap_or(match kind {
-            TransportKind::Message => Span::ZERO,
-            TransportKind::Stream => Span::from_us(1),
-        })
+        self.ack_jitter.unwrap_or(facts(kind).jitter)
     }
 
     /// The largest payload of a stream's segment.
@@ -377,10 +371,7 @@ impl Transport {
 
     /// The largest payload of a packet of `kind`.
     pub fn payload(&self, kind: TransportKind) -> Bytes {
-        match kind {
-            TransportKind::Message => self.mtu.saturating_sub(self.header),
-            TransportKind::Stream => self.mss(),
-        }
+        if facts(kind).is_tcp { self.mss() } else { self.mtu.saturating_sub(self.header) }
     }
 
     /// The bytes on the wire for a byte of payload, in messages of these sizes.

@@ -12,7 +12,7 @@ use incast_cc::param::Need;
 use incast_cc::parts::random::derive;
 use incast_cc::{Algorithm, AnyControl, Bytes, CongestionControl, Flow, Rate, Span, Time};
 use incast_transport::message::segment_limit;
-use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Serialization, Starter};
+use incast_transport::{Config, Endpoint, Purpose, REQUEST_BYTES, Serialization, Starter, facts};
 
 use crate::ideal::{Cut, Segments};
 use crate::routing::Routing;
@@ -250,7 +250,7 @@ fn wire_format(scenario: &Scenario, mix: &Mix, line_rate: Rate) -> WireFormat {
     let transport = &scenario.transport;
     let (header, ack) = (transport.header.get() as u16, transport.ack.get() as u16);
     // A queue is served at line rate, so a packet's wait follows from the backlog before it.
-    let streams = mix.any(|scheme| scheme.transport == TransportKind::Stream);
+    let streams = mix.any(|scheme| facts(scheme.transport).waits_in_nic);
     let fifo = transport.nic == Nic::Fifo && streams;
     let threshold = transport.nic_ecn_threshold.filter(|_| fifo);
     let marks_after_ns = threshold.map(|most| {

@@ -22,7 +22,8 @@ mod timeouts;
 
 use incast_cc::{Bytes, Span};
 
-use incast_scenario::{NamedScheme, Scenario, Scheme, TransportKind};
+use incast_scenario::{NamedScheme, Scenario, Scheme};
+use incast_transport::facts;
 
 pub use dead_locks::dead_lock_warnings;
 pub(crate) use survey::{Of, Surveyed, survey};
@@ -40,9 +41,7 @@ pub fn warnings(scenario: &Scenario, name: &str, scheme: &Scheme) -> Vec<String>
             continue;
         }
         warnings.extend(scenario.unmet_needs(name, scheme));
-        if scheme.transport == TransportKind::Message
-            && scenario.transport.stream.handshake == Some(true)
-        {
+        if !facts(scheme.transport).is_tcp && scenario.transport.stream.handshake == Some(true) {
             warnings.push(format!(
                 "{name}: it sends messages, whose connections are open from the start, so \
                  transport.stream.handshake = true has no effect; set it to false, or transport.kind \

@@ -14,7 +14,7 @@ use incast_plan::Watch;
 use incast_plan::application::ENDLESS;
 use incast_plan::flows::{End, Flows, Leg, Life};
 use incast_plan::random::purpose;
-use incast_scenario::{MOST_CLASSES, Mix, NamedScheme, Scenario, TransportKind};
+use incast_scenario::{MOST_CLASSES, Mix, NamedScheme, Scenario};
 
 /// Gives the hosts their connections, which are opened on first use, their posts, and their
 /// applications. Returns all flows.
@@ -33,8 +33,7 @@ pub(super) fn connect(
         applications[host as usize].push(application);
     }
     let connections: Vec<Arc<[u32]>> = flows.by_connection().into_iter().map(Arc::from).collect();
-    let transports: Arc<[_]> =
-        mix.all().iter().map(|named| transport_of(named.scheme.transport)).collect();
+    let transports: Arc<[_]> = mix.all().iter().map(|named| named.scheme.transport).collect();
     if mix.has_oracle() {
         let kind = |flow| transports[usize::from(flows.scheme(flow, seed))];
         net.set_oracle(oracle(&flows, &connections, ways, &kind, watch));
@@ -55,14 +54,6 @@ pub(super) fn connect(
         net.set_duties(number as usize, own.opener(), duties);
     }
     flows
-}
-
-/// The transport's own word for a kind.
-const fn transport_of(kind: TransportKind) -> Transport {
-    match kind {
-        TransportKind::Message => Transport::Message,
-        TransportKind::Stream => Transport::Stream,
-    }
 }
 
 /// The posts of each host.

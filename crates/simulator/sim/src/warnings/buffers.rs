@@ -2,7 +2,8 @@
 
 use super::rounded_up;
 use super::survey::Surveyed;
-use incast_scenario::{Scenario, Scheme, TransportKind};
+use incast_scenario::{Scenario, Scheme};
+use incast_transport::facts;
 
 /// A warning if a buffer of fixed size holds less than a flow's share of the bandwidth-delay
 /// product, on the path that is worst off.
@@ -11,7 +12,7 @@ pub(super) fn sentence(
     (name, scheme): (&str, &Scheme),
     paths: &[Surveyed],
 ) -> Option<String> {
-    if scheme.transport != TransportKind::Stream {
+    if !facts(scheme.transport).is_tcp {
         return None;
     }
     let [send, receive] = scenario.transport.buffers();

@@ -4,13 +4,14 @@ use incast_cc::Bytes;
 
 use super::survey::Surveyed;
 use super::{rounded_down, rounded_up};
-use incast_scenario::{Scheme, TransportKind};
+use incast_scenario::Scheme;
+use incast_transport::facts;
 
 /// A warning about the path that is worst off, if segments arrive faster than the bottleneck serves
 /// them, and the backlog of four in a row, which a doubling window sends, is more than the queue
 /// holds.
 pub(super) fn sentence((name, scheme): (&str, &Scheme), paths: &[Surveyed]) -> Option<String> {
-    if scheme.transport != TransportKind::Message {
+    if !facts(scheme.transport).segments {
         return None;
     }
     let worst = paths.iter().filter_map(|path| Some((left(path)?, path)));
