@@ -47,6 +47,7 @@ mod algorithms;
 pub mod caution;
 pub mod contract;
 pub mod feedback;
+pub mod grants;
 #[cfg(feature = "alloc")]
 pub mod guest;
 pub mod param;

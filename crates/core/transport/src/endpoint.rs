@@ -3,11 +3,13 @@
 mod ahead;
 mod arriving;
 mod caches;
+mod granting;
 mod leaving;
 mod places;
 mod withdrawing;
 
 pub use ahead::Stop;
+use granting::GRANTER;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -23,6 +25,7 @@ use crate::connection::{
     Address, Delivered, ENDLESS, Event, Opener, Opening, Operation, Purpose, Role, Starter,
 };
 use crate::directory::Directory;
+use crate::granting::Granter;
 use crate::halves::{Receiver, Sender};
 use crate::pacing::PacingEngine;
 use crate::packet::{Body, DueBy, Form, Header};
@@ -156,6 +159,8 @@ pub struct Endpoint<C = AnyControl> {
     pacing: PacingEngine,
     /// ACKs and reports that have not left.
     replies: VecDeque<Reply>,
+    /// The granting engine, where receivers speak first.
+    granter: Option<Box<Granter>>,
     /// Times at which to look at a connection: its peer may have been silent for too long, or its
     /// algorithm wants a timer. An entry may come early, never late.
     alarms: Alarms,
@@ -199,6 +204,7 @@ impl<C: CongestionControl> Endpoint<C> {
             leaving: VecDeque::new(),
             pacing: PacingEngine::sharing(&weights, config.largest_packet().get()),
             replies: VecDeque::new(),
+            granter: None,
             alarms: BinaryHeap::new(),
             active: 0,
             nic_backlog: 0,
@@ -383,6 +389,10 @@ impl<C: CongestionControl> Endpoint<C> {
                 return;
             }
             self.alarms.pop();
+            if index == GRANTER {
+                self.on_granter(now);
+                continue;
+            }
             let place = self.directory.place(index);
             let Some(connection) = self.connections.get_mut(place as usize) else { continue };
             if connection.alarm != at {

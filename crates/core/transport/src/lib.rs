@@ -18,6 +18,7 @@ mod directory;
 mod early;
 mod endpoint;
 mod engines;
+mod granting;
 mod half;
 mod halves;
 mod levels;

@@ -48,7 +48,7 @@ impl Config {
 impl<C: CongestionControl> Endpoint<C> {
     /// Whether [`leave_ahead`](Self::leave_ahead) may ever give a packet ahead of time.
     pub const fn may_leave_ahead(&self) -> bool {
-        self.config.may_leave_ahead()
+        self.config.may_leave_ahead() && self.granter.is_none()
     }
 
     /// Gives `nic`, which will be free at `free` and sends all classes, the next packets, up to

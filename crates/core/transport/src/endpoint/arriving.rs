@@ -184,6 +184,10 @@ impl<C: CongestionControl> Endpoint<C> {
             return News::None; // a packet of another transport
         }
         let (delays, answer_at) = (receiver.delays(), receiver.alarm());
+        let grants = self.granter.is_some();
+        if grants {
+            self.note_data(now, packet, report.marked);
+        }
         if delays && self.answers.is_empty() && !report.stamps.is_empty() {
             self.connections[place as usize].stamps = report.stamps.clone();
         }
@@ -195,7 +199,7 @@ impl<C: CongestionControl> Endpoint<C> {
         if connection.has_received() && (delays || news != News::None) {
             self.leave(now, place);
         }
-        if delays && news == News::None { News::Later } else { news }
+        if (delays || grants) && news == News::None { News::Later } else { news }
     }
 
     /// Takes in a packet of a connection that has no place yet, or none any more.

@@ -12,12 +12,18 @@ use crate::packet::{Form, Next};
 use crate::stamps::Stamps;
 
 impl<C: CongestionControl> Endpoint<C> {
-    /// The next ACK or report that the hardware has ready, of a class in the mask `open`. Replies
+    /// The next credit that is due, or the next ACK or report that the hardware has ready, of a class
+    /// in the mask `open`. Replies
     /// go before data, and do not count where their class shares with others. In a NIC that is one
     /// queue they go only before data that was queued later: if there is no data to send after all,
     /// ask again.
     #[inline]
     pub fn poll_reply(&mut self, now: Time, open: u8) -> Option<Outgoing> {
+        if self.granter.is_some()
+            && let Some(credit) = self.poll_credit(now, open)
+        {
+            return Some(credit);
+        }
         let place = self.next_reply(now, open)?;
         if self.config.nic == Nic::Fifo && self.data_is_before(place) {
             return None;
@@ -222,7 +228,7 @@ impl<C: CongestionControl> Endpoint<C> {
     /// Whether a reply of a class in the mask `open` may leave now.
     #[inline]
     pub fn has_reply(&self, now: Time, open: u8) -> bool {
-        self.next_reply(now, open).is_some()
+        self.next_reply(now, open).is_some() || self.granter.is_some() && self.has_credit(open)
     }
 
     /// The time at which the next reply becomes ready of a class in the mask `open`, for a carrier

@@ -52,6 +52,9 @@ impl<C: CongestionControl> Endpoint<C> {
         };
         self.directory.close(connection);
         self.pacing.schedule(place, None);
+        if let Some(granter) = &mut self.granter {
+            granter.on_end(connection);
+        }
         let closed = &mut self.connections[place as usize];
         if let Some(sender) = closed.sender.take() {
             self.nic_backlog -= sender.queued();
@@ -174,6 +177,9 @@ impl<C: CongestionControl> Endpoint<C> {
             return;
         }
         self.directory.received(index, remains, left);
+        if let Some(granter) = &mut self.granter {
+            granter.on_end(index);
+        }
         self.vacate(place);
     }
 

@@ -7,6 +7,7 @@ mod common;
 
 mod fifo;
 mod finished;
+mod granting;
 mod lateness;
 mod levels;
 mod lossy;
