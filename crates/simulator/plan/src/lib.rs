@@ -7,6 +7,7 @@
 //! * [`trees`]: trees of links that share no link;
 //! * [`flows`]: who sends to whom, on which connections;
 //! * [`application`]: programs on hosts that react to what happens there;
+//! * [`steps`]: what waits for what on a host, as an application;
 //! * [`Plan`]: the flows of a run, what is posted on them, and its applications;
 //! * [`random`]: generators of random numbers, one for each purpose and owner;
 //! * [`Watch`]: a caller that may stop the building of a run.
@@ -22,6 +23,7 @@ pub mod flows;
 mod plan;
 pub mod random;
 mod routing;
+pub mod steps;
 pub mod topology;
 pub mod trees;
 mod watch;

@@ -2,8 +2,11 @@
 
 mod ring;
 
+use std::sync::Arc;
+
 use incast_cc::{Bytes, Span};
 use incast_plan::flows::Life;
+use incast_plan::steps::{Rounds, Timed, Told, Worker};
 use incast_plan::{Plan, PlannedApplication};
 use incast_schema::{Fault, quantity};
 use schemars::JsonSchema;
@@ -13,7 +16,9 @@ use super::amount::{Links, Sent};
 use super::checked::{Checked, Counts};
 use super::context::{Context, NewFlow};
 use super::{Kind, Settings};
-use ring::Member;
+
+/// The name of a round in results.
+const ALL_REDUCE: &str = "all-reduce";
 
 /// A collective operation among the hosts of `from`, in the order of their numbers.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -65,17 +70,21 @@ impl Kind for Collective {
         let next = |place: usize| hosts[(place + 1) % hosts.len()];
         let applications: Vec<_> =
             hosts.iter().map(|&host| plan.next_application(host, context.number)).collect();
+        let steps = Arc::new(ring::steps(hosts.len() as u64, self.size));
+        let fan_out = u32::try_from(2 * (hosts.len() - 1)).unwrap_or(u32::MAX);
+        let told = Told { kind: ALL_REDUCE, bytes: self.size, fan_out };
         for (place, &host) in hosts.iter().enumerate() {
-            let start = context.start();
+            let timed = Timed { start: context.start(), pause: self.compute };
+            let count = u64::from(self.rounds);
+            let rounds = Rounds { count, timed: Some(timed), told: Some(told) };
             let flow = context.flow(host, next(place), Some(self.size));
             let flow = NewFlow { life: Life::Lasting, ..flow }.add_to(plan);
             plan.flows.follow(flow, false, (applications[(place + 1) % hosts.len()], 0));
-            let (members, size) = (hosts.len() as u64, self.size);
-            let (rounds, compute) = (u64::from(self.rounds), self.compute);
+            let steps = Arc::clone(&steps);
             let deadlines = context.deadlines_of(host);
             plan.applications.push(PlannedApplication::new(host, move |flows| {
-                let connection = flows[flow as usize].posting();
-                Member::new(connection, members, size, rounds, compute, start, deadlines)
+                let connections = vec![flows[flow as usize].posting()];
+                Worker::new(steps, connections, rounds, deadlines)
             }));
         }
         None

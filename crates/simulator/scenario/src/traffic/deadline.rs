@@ -4,6 +4,7 @@ use std::fmt;
 
 use incast_cc::{Bytes, Span};
 use incast_plan::random::{exponential, unit};
+use incast_plan::steps::Due;
 use incast_schema::{Fault, quantity};
 use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
@@ -244,6 +245,12 @@ impl DrawnDeadlines {
     ) -> Option<Span> {
         let Self { deadline, random, .. } = self;
         own.or(deadline.as_ref())?.draw(random, bytes.get() as f64, line_bps)
+    }
+}
+
+impl Due for DrawnDeadlines {
+    fn due(&mut self, _step: u32, bytes: Bytes) -> Option<Span> {
+        self.draw(bytes)
     }
 }
 

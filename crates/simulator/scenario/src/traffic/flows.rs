@@ -1,6 +1,5 @@
 //! A list of flows, in a scenario or in a file of another simulator.
 
-mod chain;
 mod check;
 mod plan;
 

@@ -3,8 +3,11 @@
 //! The host of `from` sends, its partner answers as soon as the message has arrived, and the next
 //! round begins when the answer has arrived.
 
-use incast_cc::{Bytes, Span, Time};
-use incast_plan::application::{Application, Finished, Outcome, Post, UnderWay};
+use std::sync::Arc;
+
+use incast_cc::{Bytes, Span};
+use incast_plan::application::Outcome;
+use incast_plan::steps::{Listing, Rounds, Step, Timed, Told, Worker};
 use incast_plan::{Plan, PlannedApplication};
 use incast_schema::{Fault, quantity};
 use schemars::JsonSchema;
@@ -13,7 +16,6 @@ use serde::Deserialize;
 use super::amount::{Links, Sent};
 use super::checked::{Checked, Counts};
 use super::context::Context;
-use super::deadline::DrawnDeadlines;
 use super::{Kind, Settings};
 
 /// Messages back and forth between pairs: the first host of `from` and the first of `to`, the
@@ -65,28 +67,33 @@ impl Kind for PingPong {
         for (&host, &partner) in context.sources.iter().zip(&context.destinations) {
             let there = context.flow(host, partner, Some(message)).add_to(plan);
             let back = context.flow(partner, host, Some(answer)).add_to(plan);
-            let (rounds, pause, start) = (self.rounds, self.pause, context.start());
+            let start = context.start();
             let [deadlines, of_answers] = [host, partner].map(|host| context.deadlines_of(host));
             // Each application is told of messages that arrive at its own host, on its slot 0.
-            let player = plan.next_application(host, context.number);
-            plan.flows.follow(back, false, (player, 0));
-            plan.applications.push(PlannedApplication::new(host, move |flows| Player {
-                connection: flows[there as usize].posting(),
-                message,
-                deadlines,
-                rounds,
-                pause,
-                next: start,
-                posted: None,
-                finished: Vec::new(),
-            }));
-            let answering = plan.next_application(partner, context.number);
-            plan.flows.follow(there, false, (answering, 0));
-            plan.applications.push(PlannedApplication::new(partner, move |flows| Partner {
-                connection: flows[back as usize].posting(),
-                answer,
-                deadlines: of_answers,
-            }));
+            let arrival = Step::Await { slot: 0, outcome: Outcome::Received };
+            let send = |bytes: Bytes| Step::Send { to: 0, bytes: bytes.get() };
+            let mut asks = Listing::default();
+            let asked = asks.after(&[], send(message));
+            asks.after(&[asked], arrival);
+            let told = Told { kind: Self::NAME, bytes: message, fan_out: 2 };
+            let timed = Timed { start, pause: self.pause };
+            let count = u64::from(self.rounds);
+            let rounds = Rounds { count, timed: Some(timed), told: Some(told) };
+            let mut add = |host, flow, (of, deadlines), steps: Listing, rounds| {
+                let application = plan.next_application(host, context.number);
+                plan.flows.follow(of, false, (application, 0));
+                let steps = Arc::new(steps.finish());
+                plan.applications.push(PlannedApplication::new(host, move |flows| {
+                    let connections = vec![flows[flow as usize].posting()];
+                    Worker::new(steps, connections, rounds, deadlines)
+                }));
+            };
+            add(host, there, (back, deadlines), asks, rounds);
+            let mut answers = Listing::default();
+            let arrived = answers.after(&[], arrival);
+            answers.after(&[arrived], send(answer));
+            let rounds = Rounds { count: u64::MAX, ..Rounds::ONCE };
+            add(partner, back, (there, of_answers), answers, rounds);
         }
         None
     }
@@ -95,113 +102,5 @@ impl Kind for PingPong {
         let round = self.size.get() + self.answer.unwrap_or(self.size).get();
         let rounds = links.hosts.0 as f64 * f64::from(self.rounds);
         Sent::messages(rounds * round as f64, None)
-    }
-}
-
-/// The host that begins each round.
-#[derive(Debug)]
-struct Player {
-    connection: u32,
-    message: Bytes,
-    deadlines: DrawnDeadlines,
-    rounds: u32,
-    pause: Span,
-    /// The time of the next message.
-    next: Time,
-    /// The time of the message whose answer has not arrived yet.
-    posted: Option<Time>,
-    finished: Vec<Finished>,
-}
-
-impl Application for Player {
-    fn next_timer(&self) -> Time {
-        let more = self.begun() < u64::from(self.rounds);
-        if self.posted.is_none() && more { self.next } else { Time::MAX }
-    }
-
-    fn on_timer(&mut self, now: Time, posts: &mut Vec<Post>) {
-        if self.next_timer() <= now {
-            self.posted = Some(now);
-            let (connection, bytes) = (self.connection, self.message.get());
-            let deadline = self.deadlines.draw(self.message);
-            posts.push(Post { at: now, connection, bytes, deadline });
-        }
-    }
-
-    /// Ends the round: the answer has arrived.
-    fn on_outcome(&mut self, now: Time, _slot: u32, _outcome: Outcome, _posts: &mut Vec<Post>) {
-        let Some(posted) = self.posted.take() else { return };
-        let (kind, completed, bytes) = (PingPong::NAME, now, self.message);
-        let deadline = None;
-        self.finished.push(Finished { kind, posted, completed, bytes, fan_out: 2, deadline });
-        self.next = now + self.pause;
-    }
-
-    fn finished(&self) -> &[Finished] {
-        &self.finished
-    }
-
-    fn under_way(&self) -> Vec<UnderWay> {
-        let (kind, bytes) = (PingPong::NAME, self.message);
-        let (fan_out, missing, deadline) = (2, 1, None);
-        let round = |posted| UnderWay { kind, posted, bytes, fan_out, missing, deadline };
-        self.posted.map(round).into_iter().collect()
-    }
-
-    fn begun(&self) -> u64 {
-        self.finished.len() as u64 + u64::from(self.posted.is_some())
-    }
-}
-
-/// The host that answers.
-#[derive(Debug)]
-struct Partner {
-    connection: u32,
-    answer: Bytes,
-    deadlines: DrawnDeadlines,
-}
-
-impl Application for Partner {
-    fn on_outcome(&mut self, now: Time, _slot: u32, _outcome: Outcome, posts: &mut Vec<Post>) {
-        let (connection, bytes) = (self.connection, self.answer.get());
-        let deadline = self.deadlines.draw(self.answer);
-        posts.push(Post { at: now, connection, bytes, deadline });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(us: u64) -> Time {
-        Time::ZERO + Span::from_us(us)
-    }
-
-    #[test]
-    fn a_round_begins_a_pause_after_the_answer_and_the_last_one_ends() {
-        let mut player = Player {
-            connection: 3,
-            message: Bytes::new(64),
-            deadlines: DrawnDeadlines::none(),
-            rounds: 2,
-            pause: Span::from_us(5),
-            next: at(1),
-            posted: None,
-            finished: Vec::new(),
-        };
-        let mut posts = Vec::new();
-        for (begin, end) in [(at(1), at(10)), (at(15), at(24))] {
-            assert_eq!(player.next_timer(), begin);
-            player.on_timer(begin, &mut posts);
-            assert_eq!((player.next_timer(), player.under_way()[0].posted), (Time::MAX, begin));
-            player.on_outcome(end, 0, Outcome::Received, &mut posts);
-        }
-        assert_eq!((player.next_timer(), player.under_way().len()), (Time::MAX, 0));
-        let rounds: Vec<_> = player.finished().iter().map(|r| (r.posted, r.completed)).collect();
-        assert_eq!(rounds, [(at(1), at(10)), (at(15), at(24))]);
-        assert_eq!(
-            posts.iter().map(|post| (post.connection, post.bytes)).collect::<Vec<_>>(),
-            [(3, 64); 2]
-        );
     }
 }

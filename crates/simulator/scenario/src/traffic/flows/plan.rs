@@ -1,23 +1,39 @@
 //! The plan of listed flows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use incast_cc::{Bytes, Span, Time};
 
 use incast_plan::application::Outcome;
 use incast_plan::flows::Life;
+use incast_plan::steps::{Due, Listing, Rounds, Step, Worker};
 use incast_plan::{Plan, PlannedApplication};
 
 use super::super::context::{Context, NewFlow};
-use super::chain::{Awaited, Chain, Dependent, Trigger};
 use super::{After, AfterEvent, FlowList};
 
 /// The waiting flows of a host, without their connections.
 #[derive(Debug, Default)]
-struct PlannedChain {
-    triggers: Vec<Vec<Trigger>>,
-    /// Each flow, and the number of its triggers.
-    dependents: Vec<(Waiting, u32)>,
+struct Chain {
+    steps: Listing,
+    /// The step that awaits each outcome of each slot.
+    awaits: BTreeMap<(u32, bool), u32>,
+    /// The number of slots.
+    slots: u32,
+    /// The flow of each connection, and the deadline of each step.
+    flows: Vec<u32>,
+    deadlines: Deadlines,
+}
+
+/// The deadlines of flows, by the step that posts them.
+#[derive(Debug, Default)]
+struct Deadlines(BTreeMap<u32, Span>);
+
+impl Due for Deadlines {
+    fn due(&mut self, step: u32, _bytes: Bytes) -> Option<Span> {
+        self.0.get(&step).copied()
+    }
 }
 
 /// A flow that waits for others.
@@ -68,20 +84,16 @@ pub(super) fn plan(context: &Context<'_>, plan: &mut Plan, list: &FlowList) {
     let mut chains = BTreeMap::new();
     for (waits, after) in waiting {
         let host = plan.flows[waits.flow as usize].source;
-        let (number, chain) = chains.entry(host).or_insert_with(|| {
-            (plan.next_application(host, context.number), PlannedChain::default())
-        });
+        let (number, chain) = chains
+            .entry(host)
+            .or_insert_with(|| (plan.next_application(host, context.number), Chain::default()));
         wait(plan, *number, chain, (waits, after), &by_id);
     }
     plan.applications.extend(chains.into_iter().map(|(host, (_, chain))| {
+        let Chain { steps, flows: posted, deadlines, .. } = chain;
         PlannedApplication::new(host, move |flows| {
-            let dependents = chain.dependents.into_iter().map(|(waits, needs)| Dependent {
-                connection: flows[waits.flow as usize].posting(),
-                bytes: waits.bytes.get(),
-                deadline: waits.deadline,
-                awaited: Awaited::More(needs),
-            });
-            Chain { triggers: chain.triggers, dependents: dependents.collect() }
+            let connections = posted.iter().map(|&flow| flows[flow as usize].posting()).collect();
+            Worker::new(Arc::new(steps.finish()), connections, Rounds::ONCE, deadlines)
         })
     }));
 }
@@ -111,30 +123,41 @@ const WAITING: u32 = 1 << 31;
 fn wait(
     plan: &mut Plan,
     number: u16,
-    chain: &mut PlannedChain,
+    chain: &mut Chain,
     (waits, after): (Waiting, &After),
     by_id: &BTreeMap<u64, u32>,
 ) {
-    let (ids, needs) =
-        if after.all.is_empty() { (&after.any, 1) } else { (&after.all, after.all.len()) };
+    let ids = if after.all.is_empty() { &after.any } else { &after.all };
+    let (at_source, outcome) = match after.event {
+        AfterEvent::Sent => (true, Outcome::Sent),
+        AfterEvent::Received => (false, Outcome::Received),
+    };
+    let awaited: Vec<_> = ids
+        .iter()
+        .filter_map(|id| by_id.get(id))
+        .map(|&flow| {
+            let slot = plan.flows.follower(flow, at_source).map_or_else(
+                || {
+                    let next = chain.slots;
+                    chain.slots += 1;
+                    plan.flows.follow(flow, at_source, (number, next));
+                    next
+                },
+                |(_, slot)| slot,
+            );
+            let steps = &mut chain.steps;
+            let new = || steps.after(&[], Step::Await { slot, outcome });
+            *chain.awaits.entry((slot, at_source)).or_insert_with(new)
+        })
+        .collect();
     #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
-    let (dependent, needs) = (chain.dependents.len() as u32, needs as u32);
-    chain.dependents.push((waits, needs));
-    for awaited in ids.iter().filter_map(|id| by_id.get(id)) {
-        let (at_source, outcome) = match after.event {
-            AfterEvent::Sent => (true, Outcome::Sent),
-            AfterEvent::Received => (false, Outcome::Received),
-        };
-        #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the connections")]
-        let slot = plan.flows.follower(*awaited, at_source).map_or_else(
-            || {
-                let next = chain.triggers.len() as u32;
-                chain.triggers.push(Vec::new());
-                plan.flows.follow(*awaited, at_source, (number, next));
-                next
-            },
-            |(_, slot)| slot,
-        );
-        chain.triggers[slot as usize].push(Trigger { outcome, dependent });
-    }
+    let to = chain.flows.len() as u32;
+    chain.flows.push(waits.flow);
+    let send = Step::Send { to, bytes: waits.bytes.get() };
+    let step = if after.all.is_empty() {
+        chain.steps.after_any(&awaited, send)
+    } else {
+        chain.steps.after(&awaited, send)
+    };
+    chain.deadlines.0.extend(waits.deadline.map(|deadline| (step, deadline)));
 }

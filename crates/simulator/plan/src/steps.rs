@@ -1,0 +1,450 @@
+//! Steps: what a host does and what waits for what, once or round by round.
+//!
+//! A step sends a message, computes for a time, or awaits that a message arrives or is acknowledged.
+//! It begins when the steps that it waits for have ended. Collectives, pipelines and traces of jobs
+//! are all of this kind. A round is never unrolled: each begins with the same steps, which hosts may
+//! share.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use incast_cc::{Bytes, Span, Time};
+
+use crate::application::{Application, Finished, Outcome, Post, UnderWay};
+
+/// A step of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Posts a message, which ends the step at once.
+    Send {
+        /// The connection, by its place among those of the [`Worker`].
+        to: u32,
+        /// Payload, or [`ENDLESS`](crate::application::ENDLESS).
+        bytes: u64,
+    },
+    /// Takes the next outcome of this kind on a slot: the first of such steps that is ready gets the
+    /// first outcome. One that came before waits for its step.
+    Await {
+        /// The slot.
+        slot: u32,
+        /// The outcome.
+        outcome: Outcome,
+    },
+    /// Takes this time.
+    Compute(Span),
+}
+
+/// The steps of a round, each with those that wait for it.
+#[derive(Clone, Debug, Default)]
+pub struct Steps {
+    all: Vec<Step>,
+    /// The number of steps whose end each step waits for.
+    needs: Vec<u32>,
+    /// The first entry of each step in `followers`, and the end of the last.
+    first: Vec<u32>,
+    followers: Vec<u32>,
+    /// The number of slots.
+    slots: usize,
+}
+
+/// Steps that are being listed.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    steps: Vec<Step>,
+    needs: Vec<u32>,
+    /// Each step and one that waits for it, in the order of listing.
+    edges: Vec<(u32, u32)>,
+}
+
+impl Listing {
+    /// Adds a step that begins when all of `after` have ended, or at the start of the round.
+    pub fn after(&mut self, after: &[u32], step: Step) -> u32 {
+        self.step(after, after.len(), step)
+    }
+
+    /// Adds a step that begins when the first of `after` has ended.
+    pub fn after_any(&mut self, after: &[u32], step: Step) -> u32 {
+        self.step(after, 1, step)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "as many steps do not fit the memory")]
+    fn step(&mut self, after: &[u32], needs: usize, step: Step) -> u32 {
+        let number = self.steps.len() as u32;
+        self.steps.push(step);
+        self.needs.push(needs as u32);
+        self.edges.extend(after.iter().map(|&before| (before, number)));
+        number
+    }
+
+    /// The steps, ready to be done.
+    #[expect(clippy::cast_possible_truncation, reason = "as many steps do not fit the memory")]
+    pub fn finish(mut self) -> Steps {
+        self.edges.sort_by_key(|&(before, _)| before);
+        let first = |step: usize| {
+            self.edges.partition_point(|&(before, _)| (before as usize) < step) as u32
+        };
+        let first = (0..=self.steps.len()).map(first).collect();
+        let slots = self.steps.iter().map(|step| match step {
+            Step::Await { slot, .. } => *slot as usize + 1,
+            Step::Send { .. } | Step::Compute(_) => 0,
+        });
+        Steps {
+            slots: slots.max().unwrap_or(0),
+            followers: self.edges.into_iter().map(|(_, follower)| follower).collect(),
+            all: self.steps,
+            needs: self.needs,
+            first,
+        }
+    }
+}
+
+impl Steps {
+    /// The steps that wait for one.
+    fn followers(&self, step: u32) -> std::ops::Range<usize> {
+        self.first[step as usize] as usize..self.first[step as usize + 1] as usize
+    }
+}
+
+/// The repetitions of a worker's steps.
+#[derive(Clone, Debug)]
+pub struct Rounds {
+    /// The number of rounds.
+    pub count: u64,
+    /// The start of the first round; [`None`] begins each as soon as it may, without a timer.
+    pub timed: Option<Timed>,
+    /// What results say of each round; [`None`] where they are silent.
+    pub told: Option<Told>,
+}
+
+impl Rounds {
+    /// A single round from the beginning of the run on, of which results say nothing.
+    pub const ONCE: Self = Self { count: 1, timed: None, told: None };
+}
+
+/// The times of rounds.
+#[derive(Clone, Copy, Debug)]
+pub struct Timed {
+    /// The start of the first round.
+    pub start: Time,
+    /// The time from the end of a round to the start of the next.
+    pub pause: Span,
+}
+
+/// The facts of a round that results tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// The kind's name.
+    pub kind: &'static str,
+    /// Payload.
+    pub bytes: Bytes,
+    /// The number of messages that a round takes.
+    pub fan_out: u32,
+}
+
+/// A source of deadlines for the messages that a worker sends.
+pub trait Due: Debug + Send {
+    /// The deadline of the message of a step.
+    fn due(&mut self, step: u32, bytes: Bytes) -> Option<Span>;
+}
+
+/// A host that does its steps.
+#[derive(Debug)]
+pub struct Worker<D> {
+    steps: Arc<Steps>,
+    connections: Vec<u32>,
+    rounds: Rounds,
+    dues: D,
+    /// The steps that each step of the round still waits for.
+    left: Vec<u32>,
+    /// The number of steps of the round that have not ended, and of those which await something.
+    open: usize,
+    missing: u32,
+    /// The steps of each slot that await an outcome, and the outcomes that none awaits yet, by
+    /// [`Outcome`].
+    awaiting: Vec<[VecDeque<u32>; 2]>,
+    early: Vec<[u32; 2]>,
+    /// The steps that compute, with their ends.
+    computing: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Steps that may begin.
+    ready: VecDeque<u32>,
+    /// The start of the round under way, or of the next one.
+    starts: Time,
+    begun: u64,
+    ended: u64,
+    finished: Vec<Finished>,
+}
+
+impl<D: Due> Worker<D> {
+    /// A worker that posts on these connections.
+    ///
+    /// # Panics
+    /// When a round without a time sends or computes before it awaits anything.
+    pub fn new(steps: Arc<Steps>, connections: Vec<u32>, rounds: Rounds, dues: D) -> Self {
+        let slots = steps.slots;
+        let starts = rounds.timed.as_ref().map_or(Time::ZERO, |timed| timed.start);
+        let mut worker = Self {
+            left: Vec::new(),
+            open: 0,
+            missing: 0,
+            awaiting: vec![Default::default(); slots],
+            early: vec![[0; 2]; slots],
+            computing: BinaryHeap::new(),
+            ready: VecDeque::new(),
+            starts,
+            begun: 0,
+            ended: 0,
+            finished: Vec::new(),
+            steps,
+            connections,
+            rounds,
+            dues,
+        };
+        if worker.rounds.timed.is_none() {
+            let mut posts = Vec::new();
+            worker.begin(Time::ZERO, &mut posts);
+            assert!(posts.is_empty() && worker.computing.is_empty(), "it begins by awaiting");
+        }
+        worker
+    }
+
+    /// Whether a round is under way.
+    const fn runs(&self) -> bool {
+        self.begun > self.ended
+    }
+
+    /// Begins the next round.
+    #[expect(clippy::cast_possible_truncation, reason = "as many steps do not fit the memory")]
+    fn begin(&mut self, now: Time, posts: &mut Vec<Post>) {
+        let steps = Arc::clone(&self.steps);
+        self.begun += 1;
+        self.starts = now;
+        self.left.clone_from(&steps.needs);
+        self.open = steps.all.len();
+        let awaits = steps.all.iter().filter(|step| matches!(step, Step::Await { .. }));
+        self.missing = awaits.count() as u32;
+        let free = (0..).zip(&steps.needs).filter(|(_, needs)| **needs == 0);
+        self.ready.extend(free.map(|(step, _): (u32, _)| step));
+        self.go_on(now, posts);
+    }
+
+    /// Does what may be done now, and ends the round with its last step.
+    fn go_on(&mut self, now: Time, posts: &mut Vec<Post>) {
+        while let Some(step) = self.ready.pop_front() {
+            match self.steps.all[step as usize] {
+                Step::Send { to, bytes } => {
+                    let connection = self.connections[to as usize];
+                    let deadline = self.dues.due(step, Bytes::new(bytes));
+                    posts.push(Post { at: now, connection, bytes, deadline });
+                    self.end(step);
+                }
+                Step::Await { slot, outcome } => {
+                    let early = &mut self.early[slot as usize][outcome as usize];
+                    if *early > 0 {
+                        *early -= 1;
+                        self.missing -= 1;
+                        self.end(step);
+                    } else {
+                        self.awaiting[slot as usize][outcome as usize].push_back(step);
+                    }
+                }
+                Step::Compute(span) => self.computing.push(Reverse((now + span, step))),
+            }
+        }
+        if self.runs() && self.open == 0 {
+            self.end_round(now, posts);
+        }
+    }
+
+    /// Ends a step, and makes those ready that wait for it alone.
+    fn end(&mut self, step: u32) {
+        self.open -= 1;
+        for place in self.steps.followers(step) {
+            let follower = self.steps.followers[place];
+            let left = &mut self.left[follower as usize];
+            if *left > 0 {
+                *left -= 1;
+                if *left == 0 {
+                    self.ready.push_back(follower);
+                }
+            }
+        }
+    }
+
+    fn end_round(&mut self, now: Time, posts: &mut Vec<Post>) {
+        self.ended += 1;
+        if let Some(Told { kind, bytes, fan_out }) = self.rounds.told {
+            let (posted, completed, deadline) = (self.starts, now, None);
+            self.finished.push(Finished { kind, posted, completed, bytes, fan_out, deadline });
+        }
+        match &self.rounds.timed {
+            Some(timed) => self.starts = now + timed.pause,
+            None if self.ended < self.rounds.count => self.begin(now, posts),
+            None => {}
+        }
+    }
+}
+
+impl<D: Due> Application for Worker<D> {
+    fn next_timer(&self) -> Time {
+        let next = self.computing.peek().map_or(Time::MAX, |&Reverse((at, _))| at);
+        let begins = !self.runs() && self.ended < self.rounds.count;
+        if begins { next.min(self.starts) } else { next }
+    }
+
+    fn on_timer(&mut self, now: Time, posts: &mut Vec<Post>) {
+        while let Some(&Reverse((at, step))) = self.computing.peek()
+            && at <= now
+        {
+            self.computing.pop();
+            self.end(step);
+            self.go_on(now, posts);
+        }
+        if self.next_timer() <= now {
+            self.begin(now, posts);
+        }
+    }
+
+    fn on_outcome(&mut self, now: Time, slot: u32, outcome: Outcome, posts: &mut Vec<Post>) {
+        let Some(awaiting) = self.awaiting.get_mut(slot as usize) else { return };
+        match awaiting[outcome as usize].pop_front() {
+            Some(step) => {
+                self.missing -= 1;
+                self.end(step);
+                self.go_on(now, posts);
+            }
+            None => self.early[slot as usize][outcome as usize] += 1,
+        }
+    }
+
+    fn finished(&self) -> &[Finished] {
+        &self.finished
+    }
+
+    fn under_way(&self) -> Vec<UnderWay> {
+        let told = self.rounds.told.filter(|_| self.runs());
+        let round = told.map(|Told { kind, bytes, fan_out }| {
+            let (posted, missing, deadline) = (self.starts, self.missing, None);
+            UnderWay { kind, posted, bytes, fan_out, missing, deadline }
+        });
+        round.into_iter().collect()
+    }
+
+    fn begun(&self) -> u64 {
+        if self.rounds.told.is_some() { self.begun } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct NoDues;
+
+    impl Due for NoDues {
+        fn due(&mut self, _step: u32, _bytes: Bytes) -> Option<Span> {
+            None
+        }
+    }
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    const fn send(to: u32) -> Step {
+        Step::Send { to, bytes: 10 }
+    }
+
+    const fn arrives(slot: u32) -> Step {
+        Step::Await { slot, outcome: Outcome::Received }
+    }
+
+    /// What has left: times in microseconds, and connections.
+    fn left(posts: &[Post]) -> Vec<(u64, u32)> {
+        posts.iter().map(|post| (post.at.as_ps() / 1_000_000, post.connection)).collect()
+    }
+
+    #[test]
+    fn a_step_begins_when_all_that_it_waits_for_has_ended() {
+        // Two parts arrive, the host computes for 5 us with both, and sends the result on.
+        let mut list = Listing::default();
+        let parts = [list.after(&[], arrives(0)), list.after(&[], arrives(1))];
+        let sum = list.after(&parts, Step::Compute(Span::from_us(5)));
+        list.after(&[sum], send(0));
+        let mut worker = Worker::new(Arc::new(list.finish()), vec![7], Rounds::ONCE, NoDues);
+        let mut posts = Vec::new();
+        worker.on_outcome(at(1), 1, Outcome::Received, &mut posts);
+        worker.on_outcome(at(2), 0, Outcome::Sent, &mut posts); // nobody awaits that
+        assert_eq!(worker.next_timer(), Time::MAX);
+        worker.on_outcome(at(3), 0, Outcome::Received, &mut posts);
+        assert_eq!((worker.next_timer(), posts.len()), (at(8), 0));
+        worker.on_timer(at(8), &mut posts);
+        assert_eq!((left(&posts), worker.next_timer()), (vec![(8, 7)], Time::MAX));
+    }
+
+    #[test]
+    fn the_first_of_several_is_enough_where_one_is() {
+        let mut list = Listing::default();
+        let any = [list.after(&[], arrives(0)), list.after(&[], arrives(1))];
+        list.after_any(&any, send(0));
+        let mut worker = Worker::new(Arc::new(list.finish()), vec![7], Rounds::ONCE, NoDues);
+        let mut posts = Vec::new();
+        worker.on_outcome(at(1), 1, Outcome::Received, &mut posts);
+        worker.on_outcome(at(2), 0, Outcome::Received, &mut posts);
+        assert_eq!(left(&posts), [(1, 7)]);
+    }
+
+    #[test]
+    fn outcomes_that_come_early_wait_for_their_round() {
+        // A ring of three hosts: four chunks, each but the first after that of the step before.
+        let mut list = Listing::default();
+        list.after(&[], send(0));
+        for step in 0..4 {
+            let chunk = list.after(&[], arrives(0));
+            if step < 3 {
+                list.after(&[chunk], send(0));
+            }
+        }
+        let rounds = Rounds {
+            count: 2,
+            timed: Some(Timed { start: at(1), pause: Span::from_us(50) }),
+            told: Some(Told { kind: "all-reduce", bytes: Bytes::new(10), fan_out: 4 }),
+        };
+        let mut worker = Worker::new(Arc::new(list.finish()), vec![7], rounds, NoDues);
+        let mut posts = Vec::new();
+        worker.on_timer(at(1), &mut posts);
+        for arrived in 1..4 {
+            worker.on_outcome(at(10), 0, Outcome::Received, &mut posts);
+            assert_eq!(posts.len(), arrived + 1);
+        }
+        let [round] = worker.under_way()[..] else { panic!("{worker:?}") };
+        assert_eq!((round.posted, round.fan_out, round.missing), (at(1), 4, 1));
+        worker.on_outcome(at(20), 0, Outcome::Received, &mut posts);
+        assert_eq!((worker.under_way().len(), posts.len(), worker.begun()), (0, 4, 1));
+        // The predecessor is ahead: its chunk waits until this host's round starts.
+        assert_eq!(worker.next_timer(), at(70));
+        worker.on_outcome(at(60), 0, Outcome::Received, &mut posts);
+        assert_eq!(posts.len(), 4);
+        worker.on_timer(at(70), &mut posts);
+        assert_eq!(posts.len(), 6, "the first, and the one for the chunk that came early");
+        let finished: Vec<_> = worker.finished().iter().map(|r| (r.posted, r.completed)).collect();
+        assert_eq!(finished, [(at(1), at(20))]);
+    }
+
+    #[test]
+    fn rounds_without_times_follow_each_other_at_once() {
+        let mut list = Listing::default();
+        let asked = list.after(&[], arrives(0));
+        list.after(&[asked], send(0));
+        let rounds = Rounds { count: u64::MAX, ..Rounds::ONCE };
+        let mut worker = Worker::new(Arc::new(list.finish()), vec![7], rounds, NoDues);
+        let mut posts = Vec::new();
+        for us in [1, 2, 9] {
+            worker.on_outcome(at(us), 0, Outcome::Received, &mut posts);
+        }
+        assert_eq!(left(&posts), [(1, 7), (2, 7), (9, 7)]);
+        assert_eq!((worker.begun(), worker.finished().len()), (0, 0), "results are silent");
+    }
+}
