@@ -8,6 +8,7 @@ mod common;
 mod fifo;
 mod finished;
 mod granting;
+mod guide;
 mod lateness;
 mod levels;
 mod lossy;
