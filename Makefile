@@ -21,7 +21,7 @@ KERNEL_PROGRAMS := $(wildcard crates/real/kernel/src/programs/*.rs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup page demo test check test-rust test-python kernel wheels test-kernel test-kernels search fuzz miri bench bench-ns3 docs audit fmt lock clean
+.PHONY: help setup page demo test check check-rust test-rust test-python kernel wheels test-kernel test-kernels search fuzz miri bench bench-ns3 docs audit fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -36,19 +36,21 @@ demo: setup  ## TIMELY against PFC alone, ten clients into one server: table, fi
 test: check test-rust test-kernel test-python  ## everything that must hold before a change lands; this is CI
 
 check: setup audit  ## formatting, lints, types, licences and documentation, of Rust and of Python
+	@# The checks of Python beside those of Rust.
+	{ $(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy python/incast \
+	  && $(BIN)/stubtest --mypy-config-file pyproject.toml incast._core; } & python=$$!; \
+	$(MAKE) --no-print-directory check-rust; rust=$$?; \
+	wait $$python && exit $$rust
+
+check-rust:
 	@# With files: a macro declares the modules of the algorithms, where cargo fmt does not find them.
 	cargo fmt --all --check -- $(LISTED)
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo fmt --check --manifest-path examples/own-algorithm/Cargo.toml
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	@# An example with endpoints and TLS. That of s2n-quic compiles a library of C for a minute.
-	cargo clippy -p incast-quic --example quinn --features example-quinn --locked -- -D warnings
+	@# An example has endpoints and TLS. That of s2n-quic compiles a library of C for a minute.
+	cargo clippy --workspace --all-targets --features incast-quic/example-quinn --locked -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
 	cargo check -p incast-cc --no-default-features --locked
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/mypy python/incast
-	$(BIN)/stubtest --mypy-config-file pyproject.toml incast._core
 
 test-rust: setup  ## the Rust tests
 	@# Without the examples, which `make check` has compiled.
