@@ -19,7 +19,7 @@ import pytest
 import typer.main
 
 from incast import cli
-from test_pages import OURS, name
+from test_pages import PAGES, name
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = ROOT / "Makefile"
@@ -182,7 +182,7 @@ def wrong_of_incast(words: list[str]) -> str | None:
 def test_what_commands_name_is_there() -> None:
     lines = [
         f"{name(page)}: {' '.join(words)}: there is no {missing}"
-        for page in [*OURS, *OTHERS]
+        for page in [*PAGES, *OTHERS]
         for words in commands(page)
         if (missing := wrong(words)) is not None
     ]
@@ -221,7 +221,7 @@ def test_what_is_missing_is_found(tmp_path: Path, line: str, missing: str | None
 
 def test_what_has_commands_is_read() -> None:
     """Commands of each kind are read, or the test above would hold of nothing."""
-    read = [words for page in [*OURS, *OTHERS] for words in commands(page)]
+    read = [words for page in [*PAGES, *OTHERS] for words in commands(page)]
     for start, number in (("make", 20), ("cargo", 20), ("incast", 50)):
         of = [words for words in read if words[0].rpartition("/")[2] == start]
         assert len(of) > number, start
