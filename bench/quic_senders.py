@@ -1,4 +1,4 @@
-"""Goodput and RTT of QUIC senders that share a port of 1 Gb/s: the tables of docs/guide/quic.md.
+"""Goodput and RTT of QUIC senders that share a port of 1 Gb/s (docs/reference/measured.md).
 
     cargo build --release --locked -p incast-quic --features example-quinn,example-s2n --examples
     sudo .venv/bin/python bench/quic_senders.py --rounds 3 --seconds 4 --json results.json

@@ -172,8 +172,8 @@ def test_timely_keeps_the_queue_short_and_the_line_full(
     assert {"rtt-cdf.png", "rates.png"} <= {path.name for path in Path("out").iterdir()}
 
     with others.judged("the tables and figures of the result, and that the test bed was removed"):
-        # What docs/guide/kernel.md reports, with margins: 15 % of goodput, a factor of 3 of RTTs
-        # whose ratios are 1/50 and 1/10.
+        # What docs/reference/measured.md reports, with margins: 15 % of goodput, a factor of 3 of
+        # RTTs whose ratios are 1/50 and 1/10.
         assert timely["throughput_mbps"] > 0.85 * 0.95 * cubic["throughput_mbps"]
         assert timely["rtt_p50_us"] < cubic["rtt_p50_us"] / 50 * 3
         assert timely["rtt_p99_us"] < cubic["rtt_p99_us"] / 10 * 3
