@@ -19,8 +19,8 @@ _NO_KERNEL = (
     "needs; elsewhere: pip install 'incast[kernel]'"
 )
 # Linux TCP as the simulator knows it: what the shaper counts, Ethernet, IP, TCP and timestamps.
-# Messages over UDP: the segments and packets of `crates/real/udp` without encryption, with Ethernet as
-# the shaper counts them, and RTTs by the stamps of a kernel.
+# Messages over UDP: the segments and packets of `crates/real/udp` without encryption, with Ethernet
+# as the shaper counts them, and RTTs by the stamps of a kernel.
 _SIMULATED = {
     LINUX: [
         "transport.kind=stream", "transport.stream.preset=linux", "transport.mtu=1514B",
