@@ -10,7 +10,7 @@ import incast
 from conftest import Finished
 
 Command = Callable[..., Finished]
-SAMPLES = Path(__file__).parents[2] / "crates" / "simulator" / "sim" / "tests" / "it" / "foreign"
+SAMPLES = Path(__file__).parents[2] / "crates" / "simulator" / "foreign" / "tests" / "it"
 HPCC = [str(SAMPLES / "hpcc" / name) for name in ("config.txt", "topology.txt", "flow.txt")]
 FCT, PFC = (str(SAMPLES / "hpcc" / name) for name in ("fct.txt", "pfc.txt"))
 

@@ -39,11 +39,12 @@ CRATES: dict[str, set[str]] = {
         "incast-plan",
         "incast-queue",
         "incast-schema",
-        "incast-table",
         "incast-transport",
     },
+    "incast-foreign": {"incast-cc", "incast-scenario", "incast-table"},
     "incast-sim": {
         "incast-cc",
+        "incast-foreign",
         "incast-net",
         "incast-plan",
         "incast-scenario",

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use incast_cc::Bytes;
+use incast_sim::foreign::FORMATS;
 use incast_sim::scenario::{Document, Published, Traffic, json_schema, topology};
 use incast_sim::{Cost, Facts, Path};
 use pyo3::prelude::*;
@@ -36,14 +37,14 @@ impl Scenario {
     /// Reads a TOML file; raises `ScenarioError` when it cannot be read or is not a scenario.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        heard(py, move || Document::load(&path))?.map(Self::from).map_err(raise)
+        heard(py, move || FORMATS.load(&path))?.map(Self::from).map_err(raise)
     }
 
     /// Reads TOML text; `name` is what errors and results call it.
     #[staticmethod]
     #[pyo3(signature = (text, name = "<string>"))]
     fn parse(text: String, name: &str) -> PyResult<Self> {
-        Document::parse(text, name).map(Self::from).map_err(raise)
+        FORMATS.parse(text, name).map(Self::from).map_err(raise)
     }
 
     /// The scenario with values changed.
@@ -275,7 +276,7 @@ pub(crate) fn restore_scenario(
     file: &str,
     inputs: BTreeMap<String, String>,
 ) -> PyResult<Scenario> {
-    Document::restore(text, file, inputs).map(Scenario::from).map_err(raise)
+    FORMATS.restore(text, file, inputs).map(Scenario::from).map_err(raise)
 }
 
 fn facts_to_dict<'py>(py: Python<'py>, facts: &Facts) -> PyResult<Bound<'py, PyDict>> {

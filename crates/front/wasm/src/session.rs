@@ -1,5 +1,6 @@
 //! A scenario and a run of it, which are asked about.
 
+use incast_sim::foreign::FORMATS;
 use incast_sim::scenario::{Document, ScenarioError, Threads};
 use incast_sim::{Figure, Report, Simulation, Table, TraceConfig, cost, digest};
 use serde_json::{Map, Value, json};
@@ -103,7 +104,7 @@ impl Session {
     fn open(&mut self, open: Open) -> Result<Value, Wrong> {
         *self = Self::default();
         let Open { file, text, files, changes, schemes } = open;
-        let before = Document::restore(text, &file, files)?;
+        let before = FORMATS.restore(text, &file, files)?;
         let document =
             if changes.is_empty() { before.clone() } else { before.with_set(&changes)? };
         let description = opened(&before, &document, &schemes)?;

@@ -1,7 +1,7 @@
 //! Documents: scenarios that are read from a text, with or without assignments.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use incast_cc::AnyAlgorithm;
 use incast_cc::registry::NAMES;
@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use super::{
     Scenario, ScenarioError, SignalKind, Stack, TransportKind, check, input, queues, traffic,
 };
+use crate::foreign::Formats;
+use crate::input::{Files, base_name};
 use crate::topology::one_kind;
 use incast_schema::{Fault, Located};
 use serde::Deserialize;
@@ -26,92 +28,65 @@ pub struct Document {
     scenario: Scenario,
 }
 
-/// The folder in a run's directory that holds the files named by its scenario.
-pub const INPUTS: &str = "inputs";
-
-/// The files that a scenario names, relative to the scenario's folder. A run's directory has all of
-/// them in one folder.
-#[derive(Clone, Debug, Default)]
-struct Files {
-    folder: PathBuf,
-    /// The texts by the path that the scenario writes.
-    texts: BTreeMap<String, String>,
-    /// Texts that were read before, which come in place of files on the disk.
-    known: BTreeMap<String, String>,
-}
-
-impl Files {
-    fn of(scenario: &str) -> Self {
-        let folder = Path::new(scenario).parent().map(Path::to_owned).unwrap_or_default();
-        Self { folder, ..Self::default() }
-    }
-
-    /// The text of a file, by the path that the scenario writes.
-    fn read(&mut self, path: &str) -> Result<String, String> {
-        if let Some(text) = self.texts.get(path) {
-            return Ok(text.clone());
-        }
-        let name = base_name(path);
-        if let Some(other) = self.texts.keys().find(|other| base_name(other) == name) {
-            return Err(format!("{other} and {path} have one name; rename one of the files"));
-        }
-        // Who opens a directory of files knows their names alone.
-        if let Some(text) = self.known.get(path).or_else(|| self.known.get(name)) {
-            self.texts.insert(path.to_owned(), text.clone());
-            return Ok(text.clone());
-        }
-        // A run's own copy comes first: the file at a relative or absolute path may have changed.
-        let kept = self.folder.join(INPUTS).join(name);
-        let found = if kept.is_file() { kept } else { self.folder.join(path) };
-        let text = input::text(&found, input::MOST_OF_INPUT)
-            .map_err(|reason| format!("cannot read {}: {reason}", found.display()))?;
-        self.texts.insert(path.to_owned(), text.clone());
-        Ok(text)
-    }
-}
-
-fn base_name(path: &str) -> &str {
-    Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
-}
-
-impl Document {
+impl Formats {
     /// Reads a scenario from a file.
     ///
     /// # Errors
     /// The file cannot be read, or the scenario is wrong.
-    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+    pub fn load(self, path: &Path) -> Result<Document, ScenarioError> {
         let text = input::text(path, input::MOST_OF_SCENARIO)
             .map_err(|reason| ScenarioError::Unreadable { path: path.to_owned(), reason })?;
-        Self::parse(text, &path.display().to_string())
+        self.parse(text, &path.display().to_string())
     }
 
     /// Reads a scenario from a text; `file` names it in errors.
     ///
     /// # Errors
     /// The scenario is wrong.
-    pub fn parse(text: String, file: &str) -> Result<Self, ScenarioError> {
-        Self::restore(text, file, BTreeMap::new())
+    pub fn parse(self, text: String, file: &str) -> Result<Document, ScenarioError> {
+        self.restore(text, file, BTreeMap::new())
     }
 
     /// Reads a scenario from a text and the texts of the files that it names, by the path that the
-    /// scenario writes ([`texts`](Self::texts)), or by that without its folder. A file that is not
-    /// among them is read from the disk.
+    /// scenario writes ([`texts`](Document::texts)), or by that without its folder. A file that is
+    /// not among them is read from the disk.
     ///
     /// # Errors
     /// The scenario is wrong.
     pub fn restore(
+        self,
         text: String,
         file: &str,
         known: BTreeMap<String, String>,
-    ) -> Result<Self, ScenarioError> {
-        let mut files = Files { known, ..Files::of(file) };
+    ) -> Result<Document, ScenarioError> {
+        let mut files = Files::of(file, self, known);
         let scenario = read(&text, &mut files).map_err(|fault| {
             let Located { place, message } = fault.locate(file, &text);
             ScenarioError::At { place, message }
         })?;
-        files.known.clear();
+        files.forget_others();
         let name = Path::new(file).file_stem().map_or(file.into(), |stem| stem.to_string_lossy());
-        Ok(Self { name: name.into_owned(), file: file.to_owned(), text, files, scenario })
+        Ok(Document { name: name.into_owned(), file: file.to_owned(), text, files, scenario })
+    }
+}
+
+impl Document {
+    /// Reads a scenario from a file. A scenario that names files of other simulators is refused:
+    /// [`Formats::load`] reads it.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the scenario is wrong.
+    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+        Formats::NONE.load(path)
+    }
+
+    /// Reads a scenario from a text; `file` names it in errors. A scenario that names files of
+    /// other simulators is refused: [`Formats::parse`] reads it.
+    ///
+    /// # Errors
+    /// The scenario is wrong.
+    pub fn parse(text: String, file: &str) -> Result<Self, ScenarioError> {
+        Formats::NONE.parse(text, file)
     }
 
     /// This scenario with values changed: "transport.segment=16KB", "traffic.0.connections=8".
@@ -138,10 +113,9 @@ impl Document {
                 .map_err(|message| fail(assignment, message))?;
         }
         let text = toml::to_string(&table).map_err(|error| fail(&all, error.to_string()))?;
-        let known = self.files.texts.clone();
-        let mut files = Files { known, ..Files::of(&self.file) };
+        let mut files = Files::of(&self.file, self.files.formats, self.files.texts.clone());
         let scenario = read(&text, &mut files).map_err(|fault| fail(&all, fault.into_message()))?;
-        files.known.clear();
+        files.forget_others();
         let (name, file) = (self.name.clone(), self.file.clone());
         Ok(Self { name, file, text, files, scenario })
     }
@@ -167,7 +141,7 @@ impl Document {
     }
 
     /// The files that the scenario names, by file name without folder. A run's directory keeps them
-    /// in [`INPUTS`].
+    /// in [`INPUTS`](crate::INPUTS).
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.texts.iter().map(|(path, text)| (base_name(path), text.as_str()))
     }
@@ -195,11 +169,11 @@ fn read(text: &str, files: &mut Files) -> Result<Scenario, Fault> {
 
 /// Replaces the names of files with their content.
 fn read_files(scenario: &mut Scenario, files: &mut Files) -> Result<(), Fault> {
-    if let Some(network) = scenario.network.read(&mut |path| files.read(path))? {
+    if let Some(network) = scenario.network.read(files)? {
         scenario.network = network;
     }
     for (number, traffic) in scenario.traffic.iter_mut().enumerate() {
-        let read = traffic.kind.settings_mut().read_files(&mut |path| files.read(path));
+        let read = traffic.kind.settings_mut().read_files(files);
         read.map_err(|(field, message)| Fault::at([&"traffic", &number, &field], message))?;
     }
     Ok(())

@@ -22,7 +22,6 @@ mod error;
 pub mod foreign;
 pub mod guests;
 mod hosts;
-mod import;
 mod input;
 mod links;
 mod load;
@@ -52,9 +51,8 @@ use serde::Deserialize;
 
 pub use buffers::{headroom, shared_buffers};
 pub use class::{Class, MOST_CLASSES, ResolvedClass};
-pub use document::{Document, INPUTS, json_schema};
+pub use document::{Document, json_schema};
 pub use error::ScenarioError;
-pub use import::{Imported, Kind as ImportedKind, Options as ImportOptions, import};
 pub use incast_plan::RoutingKind;
 pub use incast_plan::flows::Operation;
 pub use incast_queue::discipline::{QueueDiscipline, fifo::Fifo, srpt::Srpt};
@@ -62,6 +60,7 @@ pub use incast_queue::management::{
     Aqm, Moment, codel::Codel, phantom::Phantom, pi::Pi, pie::Pie, red::Red,
 };
 pub use incast_schema::Place;
+pub use input::INPUTS;
 pub use links::OwnLink;
 pub use measure::{MOST_SERIES_ROWS, Measure};
 pub use mix::{MOST_SCHEMES, Mix, NamedScheme};

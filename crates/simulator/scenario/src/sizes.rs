@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
+use crate::input::Files;
 use crate::workload::{
     Exponential, Interpolation, Pareto, SizeTable, Sizes, Uniform, Unit, named, tables,
 };
@@ -37,29 +38,13 @@ pub enum FlowSizes {
 }
 
 impl FlowSizes {
-    /// The distribution. `read` gives the text of a file by the path that the scenario writes.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is not a table of sizes.
-    pub fn load(
-        &self,
-        read: &mut dyn FnMut(&str) -> Result<String, String>,
-    ) -> Result<Sizes, String> {
-        match self {
-            Self::File { path, unit, interpolation } => {
-                let table = SizeTable::parse(&read(path)?, path, *unit, *interpolation);
-                table.map(|table| Sizes::Table(table.into())).map_err(|error| error.to_string())
-            }
-            Self::Known(sizes) => Ok(sizes.clone()),
-        }
-    }
-
     /// Replaces the name of a file with its distribution.
-    pub(crate) fn fill(
-        &mut self,
-        read: &mut dyn FnMut(&str) -> Result<String, String>,
-    ) -> Result<(), String> {
-        *self = Self::Known(self.load(read)?);
+    pub(crate) fn fill(&mut self, files: &mut Files) -> Result<(), String> {
+        if let Self::File { path, unit, interpolation } = self {
+            let table = SizeTable::parse(&files.read(path)?, path, *unit, *interpolation);
+            let table = table.map_err(|error| error.to_string())?;
+            *self = Self::Known(Sizes::Table(table.into()));
+        }
         Ok(())
     }
 
@@ -301,7 +286,10 @@ fn table_names(_: &mut SchemaGenerator) -> Schema {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::foreign::Formats;
     use incast_schema::Fault;
 
     #[derive(Debug, Deserialize)]
@@ -322,6 +310,12 @@ mod tests {
             Ok(FlowSizes::Known(sizes)) => sizes,
             other => panic!("{sizes}: {other:?}"),
         }
+    }
+
+    /// Files of which one is called `mine.cdf`.
+    fn mine(text: &str) -> Files {
+        let texts = BTreeMap::from([("mine.cdf".to_owned(), text.to_owned())]);
+        Files::of("f", Formats::NONE, texts)
     }
 
     #[test]
@@ -347,27 +341,21 @@ mod tests {
         let packets = read("{ file = \"mine.cdf\", unit = \"packets\" }").unwrap();
         let jumbo =
             read("{ file = \"mine.cdf\", unit = \"packets\", payload = \"8960B\" }").unwrap();
-        let mut asked = Vec::new();
-        let mut load = |sizes: &FlowSizes| {
-            let mut text = |path: &str| {
-                asked.push(path.to_owned());
-                Ok("0 0\n10 100\n".to_owned())
-            };
-            sizes.load(&mut text).unwrap().mean()
+        let mean = |mut sizes: FlowSizes| {
+            sizes.fill(&mut mine("0 0\n10 100\n")).unwrap();
+            sizes.known().mean()
         };
-        assert_eq!(load(&bytes), 10.0);
-        assert_eq!(load(&packets), 5.0 * 1_460.0);
-        assert_eq!(load(&jumbo), 5.0 * 8_960.0);
-        assert_eq!(asked, ["mine.cdf"; 3]);
+        assert_eq!([bytes, packets, jumbo].map(mean), [10.0, 5.0 * 1_460.0, 5.0 * 8_960.0]);
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_told_by_the_loader() {
-        let sizes = read("{ file = \"a/mine.cdf\" }").unwrap();
-        let error = sizes.load(&mut |_| Ok("0 0\n10 x\n".into())).unwrap_err();
+    fn what_is_wrong_with_a_file_is_told_when_it_is_read() {
+        let mut sizes = read("{ file = \"a/mine.cdf\" }").unwrap();
+        let error = sizes.fill(&mut mine("0 0\n10 x\n")).unwrap_err();
         assert_eq!(error, "a/mine.cdf:2: \"x\" is not a number; expected one such as 0.25");
-        let error = sizes.load(&mut |path| Err(format!("cannot read {path}"))).unwrap_err();
-        assert_eq!(error, "cannot read a/mine.cdf");
+        let mut none = Files::of("f", Formats::NONE, BTreeMap::new());
+        let error = sizes.fill(&mut none).unwrap_err();
+        assert!(error.starts_with("cannot read a/mine.cdf: "), "{error}");
     }
 
     #[test]

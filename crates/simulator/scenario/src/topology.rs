@@ -32,14 +32,12 @@ use serde::de::DeserializeOwned;
 
 use self::parts::Named;
 use crate::Scenario;
+use crate::input::Files;
 
 pub use graph::{GraphLink, NodeGroup};
 pub use parts::{Cable, HostGroup, Uplink};
 pub(crate) use registry::one_kind;
 pub use registry::{NETWORKS, Network};
-
-/// A function that reads the text of a file, by the path that the scenario writes.
-type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 /// The settings of a kind of network.
 trait NetworkKind: DeserializeOwned + JsonSchema {
@@ -59,8 +57,7 @@ trait NetworkKind: DeserializeOwned + JsonSchema {
     fn build(&self, net: &mut Topology);
 
     /// The network in a file, for a kind that names a file. It replaces the kind before the checks.
-    fn read(&self, read: ReadFile<'_>) -> Result<Option<Network>, Fault> {
-        let _ = read;
+    fn read(&self, _files: &mut Files) -> Result<Option<Network>, Fault> {
         Ok(None)
     }
 }

@@ -31,6 +31,7 @@ mod warnings;
 
 pub use cost::{Cost, Part, cost};
 pub use facts::{Buffer, Facts, Headroom, Oversubscription, Path, facts};
+pub use incast_foreign as foreign;
 pub use incast_net::{TraceConfig, WindowCounts, metrics};
 pub use incast_plan::topology;
 pub use incast_scenario::{self as scenario, workload};
@@ -40,9 +41,3 @@ pub use look::{FlowLook, LinkLook, Look};
 pub use report::{Books, FIGURES, Figure, Report, Summary};
 pub use run::Simulation;
 pub use warnings::{dead_lock_warnings, warnings};
-
-/// Files of other simulators: how they are read, and how they become scenarios.
-pub mod foreign {
-    pub use incast_scenario::foreign::*;
-    pub use incast_scenario::{ImportOptions as Options, Imported, ImportedKind as Kind, import};
-}

@@ -7,8 +7,9 @@ use serde::Deserialize;
 
 use super::graph::{Graph, GraphLink, NodeGroup};
 use super::parts::Named;
-use super::{Network, NetworkKind, ReadFile};
+use super::{Network, NetworkKind};
 use crate::foreign;
+use crate::input::Files;
 
 /// A network in a file of another simulator.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -23,9 +24,8 @@ pub struct File {
 
 impl File {
     /// The network that the file describes.
-    fn graph(&self, text: &str) -> Result<Graph, String> {
-        let graph =
-            foreign::graph(self.format, &self.path, text).map_err(|error| error.to_string())?;
+    fn graph(&self, files: &mut Files) -> Result<Graph, String> {
+        let graph = files.graph(self.format, &self.path)?;
         let single = |name: String| NodeGroup { name, count: None };
         let numbered = (0..).zip(&graph.hosts).all(|(i, name)| *name == format!("host{i}"));
         let hosts = match u32::try_from(graph.hosts.len()) {
@@ -50,9 +50,8 @@ impl NetworkKind for File {
     const SUMMARY: &'static str =
         "A file of another simulator, which becomes a graph when the scenario is read.";
 
-    fn read(&self, read: ReadFile<'_>) -> Result<Option<Network>, Fault> {
-        let graph = read(&self.path).and_then(|text| self.graph(&text));
-        let graph = graph.map_err(|message| Fault::at([&"path"], message))?;
+    fn read(&self, files: &mut Files) -> Result<Option<Network>, Fault> {
+        let graph = self.graph(files).map_err(|message| Fault::at([&"path"], message))?;
         Ok(Some(Network::Graph(graph)))
     }
 
@@ -71,17 +70,21 @@ impl NetworkKind for File {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::tests::TWO_HOSTS;
     use super::*;
+    use crate::foreign::{Format, Formats};
+
+    fn read(formats: Formats, texts: &[(&str, &str)]) -> Result<Option<Network>, Fault> {
+        let texts = texts.iter().map(|&(name, text)| (name.into(), text.into()));
+        let network = Network::File(File { format: Format::Hpcc, path: "topology.txt".into() });
+        network.read(&mut Files::of("f", formats, texts.collect::<BTreeMap<_, _>>()))
+    }
 
     #[test]
     fn a_file_becomes_a_graph_with_one_group_of_hosts() {
-        let format = foreign::Format::Hpcc;
-        let file = File { format, path: "topology.txt".into() };
-        let text = "3 1 2\n2\n0 2 10Gbps 1us 0\n1 2 25Gbps 1us 0\n";
-        let read = file.read(&mut |path| {
-            assert_eq!(path, "topology.txt");
-            Ok(text.into())
-        });
+        let read = read(TWO_HOSTS, &[("topology.txt", "")]);
         let Ok(Some(network @ Network::Graph(_))) = read else { panic!("{read:?}") };
         let mut net = Topology::default();
         network.build(&mut net);
@@ -94,13 +97,18 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_read_is_a_fault_of_its_path() {
-        let format = foreign::Format::Htsim;
-        let network = Network::File(File { format, path: "x.topo".into() });
-        match network.read(&mut |_| Err("gone".into())) {
-            Err(Fault::Path(path, message)) => {
-                assert_eq!((path.join("."), &*message), ("network.file.path".into(), "gone"));
+        let none = "topology.txt: this program reads no files of hpcc; expected one with \
+                    incast-foreign's readers";
+        for (texts, says) in
+            [(&[("topology.txt", "")][..], none), (&[], "cannot read topology.txt: ")]
+        {
+            match read(Formats::NONE, texts) {
+                Err(Fault::Path(path, message)) => {
+                    assert_eq!(path.join("."), "network.file.path");
+                    assert!(message.starts_with(says), "{message}");
+                }
+                other => panic!("{other:?}"),
             }
-            other => panic!("{other:?}"),
         }
     }
 }

@@ -10,8 +10,9 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::NetworkKind;
 use super::parts::Named;
-use super::{NetworkKind, ReadFile};
+use crate::input::Files;
 
 macro_rules! registry {
     ($($module:ident::$type:ident,)+) => {
@@ -57,8 +58,8 @@ macro_rules! registry {
             }
 
             /// The network in the file that the kind names, if it names one.
-            fn read_kind(&self, read: ReadFile<'_>) -> Result<Option<Self>, Fault> {
-                match self { $(Self::$type(network) => network.read(read),)+ }
+            fn read_kind(&self, files: &mut Files) -> Result<Option<Self>, Fault> {
+                match self { $(Self::$type(network) => network.read(files),)+ }
             }
         }
     };
@@ -78,8 +79,8 @@ impl Network {
     }
 
     /// The network in the file that this network names, if it names one.
-    pub(crate) fn read(&self, read: ReadFile<'_>) -> Result<Option<Self>, Fault> {
-        self.read_kind(read).map_err(|fault| self.within(fault))
+    pub(crate) fn read(&self, files: &mut Files) -> Result<Option<Self>, Fault> {
+        self.read_kind(files).map_err(|fault| self.within(fault))
     }
 
     /// Turns a fault in the table of the kind into a fault of the scenario.

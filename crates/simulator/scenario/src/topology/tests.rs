@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use incast_cc::{Rate, Span};
 use incast_plan::topology::{Layer, Node, Topology};
 use incast_schema::Fault;
 use serde_json::Value;
@@ -13,6 +14,7 @@ use super::registry::MODULES;
 // it here.
 use super::parts::Named;
 use super::{NETWORKS, NetworkKind, parts, tests};
+use crate::foreign::{Formats, Graph, Link, Switch};
 use crate::{Document, json_schema};
 
 #[expect(unreachable_pub, reason = "written as a module of the crate")]
@@ -24,6 +26,25 @@ use torus::Torus;
 const TORUS: &str = include_str!("../../examples/torus/torus.rs");
 const GUIDE: &str = include_str!("../../../../../docs/how-to/adding-a-topology.md");
 const PAGE: &str = include_str!("../../../../../docs/guide/networks.md");
+
+/// A switch in the midst of two hosts, whatever the file says.
+pub(super) const TWO_HOSTS: Formats = Formats {
+    graph: |_, _, _| {
+        let link = |host: &str| Link {
+            ends: [host.into(), "switch2".into()],
+            rate: Rate::from_gbps(10),
+            delay: Span::from_us(1),
+            loss: 0.0,
+        };
+        Ok(Graph {
+            hosts: vec!["host0".into(), "host1".into()],
+            switches: vec![Switch { name: "switch2".into(), layer: "switch" }],
+            links: vec![link("host0"), link("host1")],
+            notes: vec![],
+        })
+    },
+    ..Formats::NONE
+};
 
 /// The nodes and cables of a kind with these settings.
 pub(super) fn built<K: NetworkKind>(settings: &str) -> Topology {
@@ -123,7 +144,7 @@ fn missing(own: &Own<'_>, page: &str, examples: &[(PathBuf, String)]) -> Vec<Str
     if let Some((path, text)) = example {
         // The lines after the separator are assignments.
         let scenario = text.split("%%\n").next().unwrap_or_default();
-        let read = Document::parse(scenario.into(), &path.display().to_string());
+        let read = TWO_HOSTS.parse(scenario.into(), &path.display().to_string());
         let error = read.err().map(|error| error.to_string()).unwrap_or_default();
         expect(error.is_empty(), format!("its example is refused: {error}"));
     }

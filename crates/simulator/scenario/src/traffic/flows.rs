@@ -12,9 +12,10 @@ use serde::Deserialize;
 use super::amount::{Links, Sent};
 use super::checked::{Checked, Counts};
 use super::context::Context;
-use super::kind::{Pairs, ReadFile};
+use super::kind::Pairs;
 use super::{Deadline, Kind, Settings, deadline};
 use crate::foreign;
+use crate::input::Files;
 
 /// Flows one by one: listed here, or in a file of another simulator.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -91,7 +92,7 @@ impl Settings for FlowList {
 }
 
 impl Kind for FlowList {
-    fn read_files(&mut self, read: &mut ReadFile<'_>) -> Result<(), (&'static str, String)> {
+    fn read_files(&mut self, files: &mut Files) -> Result<(), (&'static str, String)> {
         let (path, format) = match (&self.file, self.format) {
             (None, None) => return Ok(()),
             (Some(path), Some(format)) => (path, format),
@@ -104,8 +105,8 @@ impl Kind for FlowList {
                 return Err(("format", "a format needs a file; set it, or take it out".into()));
             }
         };
-        let flows = read(path).and_then(|text| ListedFlow::foreign(format, path, &text));
-        self.list.extend(flows.map_err(|message| ("file", message))?);
+        let flows = files.flows(format, path).map_err(|message| ("file", message))?;
+        self.list.extend(flows.into_iter().map(ListedFlow::from));
         Ok(())
     }
 
@@ -141,33 +142,24 @@ impl Kind for FlowList {
     }
 }
 
-impl ListedFlow {
-    /// The flows in a file of another simulator.
-    pub(crate) fn foreign(
-        format: foreign::Format,
-        file: &str,
-        text: &str,
-    ) -> Result<Vec<Self>, String> {
-        let flows = foreign::flows(format, file, text).map_err(|error| error.to_string())?;
-        let listed = |flow: foreign::Flow| {
-            let (start, after) = match flow.start {
-                foreign::Start::At(at) => (Some(at), None),
-                foreign::Start::After(after) => (None, Some(after.into())),
-            };
-            Self {
-                from: flow.from,
-                to: flow.to,
-                start,
-                after,
-                size: flow.size,
-                id: flow.id.map(u64::from),
-                class: None,
-                weight: None,
-                deadline: None,
-                line: Some(flow.line),
-            }
+impl From<foreign::Flow> for ListedFlow {
+    fn from(flow: foreign::Flow) -> Self {
+        let (start, after) = match flow.start {
+            foreign::Start::At(at) => (Some(at), None),
+            foreign::Start::After(after) => (None, Some(after.into())),
         };
-        Ok(flows.into_iter().map(listed).collect())
+        Self {
+            from: flow.from,
+            to: flow.to,
+            start,
+            after,
+            size: flow.size,
+            id: flow.id.map(u64::from),
+            class: None,
+            weight: None,
+            deadline: None,
+            line: Some(flow.line),
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use super::checked::{Checked, Counts};
 use super::context::Context;
 use super::demand::Demand;
 use super::resolved::ResolvedTraffic;
+use crate::input::Files;
 
 /// The settings of a kind of traffic, written in a scenario beside the common ones.
 pub(crate) trait Settings: Kind + Clone + DeserializeOwned + JsonSchema {
@@ -24,9 +25,6 @@ pub(crate) trait Settings: Kind + Clone + DeserializeOwned + JsonSchema {
     const WITHOUT: &'static [&'static str] = &[];
 }
 
-/// A function that reads the text of a file, by the path that the scenario writes.
-pub(crate) type ReadFile<'a> = dyn FnMut(&str) -> Result<String, String> + 'a;
-
 /// Pairs of sender and receiver, by the names of hosts.
 pub(crate) type Pairs<'a> = Box<dyn Iterator<Item = (&'a str, &'a str)> + 'a>;
 
@@ -36,7 +34,7 @@ pub(crate) trait Kind: Debug {
     ///
     /// # Errors
     /// The name of a setting, and a sentence that says what is wrong with it.
-    fn read_files(&mut self, _read: &mut ReadFile<'_>) -> Result<(), (&'static str, String)> {
+    fn read_files(&mut self, _files: &mut Files) -> Result<(), (&'static str, String)> {
         Ok(())
     }
 

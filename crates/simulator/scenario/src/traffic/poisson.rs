@@ -16,10 +16,10 @@ use super::amount::{Links, Opens, Sent, carried};
 use super::checked::{Checked, Counts};
 use super::context::{Context, NewFlow};
 use super::demand::Demand;
-use super::kind::ReadFile;
 use super::places::Places;
 use super::resolved::ResolvedTraffic;
 use super::{Destinations, Kind, Settings};
+use crate::input::Files;
 use crate::{FlowSizes, Scenario};
 use peers::Peers;
 use spread::Spread;
@@ -66,8 +66,8 @@ impl Settings for Poisson {
 }
 
 impl Kind for Poisson {
-    fn read_files(&mut self, read: &mut ReadFile<'_>) -> Result<(), (&'static str, String)> {
-        self.sizes.fill(read).map_err(|message| ("sizes", message))
+    fn read_files(&mut self, files: &mut Files) -> Result<(), (&'static str, String)> {
+        self.sizes.fill(files).map_err(|message| ("sizes", message))
     }
 
     fn check(&self, checked: &Checked<'_>) -> Result<Counts, Fault> {

@@ -17,12 +17,12 @@ use super::amount::{Links, Opens, Sent};
 use super::checked::{Checked, Counts};
 use super::context::{Context, NewFlow};
 use super::demand::Demand;
-use super::kind::ReadFile;
 use super::peers::permutation;
 use super::places::fewest_farthest;
 use super::resolved::ResolvedTraffic;
 use super::{Destinations, Kind, Settings};
 use crate::FlowSizes;
+use crate::input::Files;
 use client::{Client, Pace, Server, Slots, Workload};
 
 const MAX_OUTSTANDING: u32 = 100_000;
@@ -115,10 +115,10 @@ impl Settings for Requests {
 }
 
 impl Kind for Requests {
-    fn read_files(&mut self, read: &mut ReadFile<'_>) -> Result<(), (&'static str, String)> {
-        self.sizes.fill(read).map_err(|message| ("sizes", message))?;
+    fn read_files(&mut self, files: &mut Files) -> Result<(), (&'static str, String)> {
+        self.sizes.fill(files).map_err(|message| ("sizes", message))?;
         let Some(sizes) = &mut self.write_sizes else { return Ok(()) };
-        sizes.fill(read).map_err(|message| ("write_sizes", message))
+        sizes.fill(files).map_err(|message| ("write_sizes", message))
     }
 
     fn check(&self, checked: &Checked<'_>) -> Result<Counts, Fault> {

@@ -6,7 +6,7 @@ use std::fmt::{Display, Write};
 use incast_cc::{Rate, Span};
 
 use super::MOST_INLINE;
-use crate::foreign::{Flow, Format, Graph, Start};
+use crate::{Flow, Format, Graph, Start};
 
 /// A `key = value` and its source.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use incast_cc::{AnyAlgorithm, Bytes, Rate, Span};
 
 use super::ForeignError;
 use super::write::Setting;
-use crate::foreign::hpcc_config::Config;
-use crate::foreign::text::refused;
+use crate::hpcc_config::Config;
+use crate::text::refused;
 
 /// A scheme of this project that corresponds to a `CC_MODE`.
 #[derive(Debug)]

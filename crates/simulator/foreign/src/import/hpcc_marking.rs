@@ -7,9 +7,9 @@ use incast_cc::Rate;
 use super::ForeignError;
 use super::hpcc_scheme::Used;
 use super::write::Setting;
-use crate::foreign::HpccTopology;
-use crate::foreign::hpcc_config::Config;
-use crate::foreign::text::refused;
+use crate::HpccTopology;
+use crate::hpcc_config::Config;
+use crate::text::refused;
 
 /// The source of marks at departure.
 const DEQUEUE: &str = "by what a packet leaves behind, as there";

@@ -6,8 +6,8 @@ use incast_cc::{Bytes, Span};
 
 use super::write::{Draft, Event, Setting};
 use super::{ForeignError, Kind, Source, estimated_duration, warmup};
-use crate::foreign::text::refused;
-use crate::foreign::{Format, HtsimMatrix, HtsimTopology};
+use crate::text::refused;
+use crate::{Format, HtsimMatrix, HtsimTopology};
 
 /// The remedy for flows that need longer than the longest run.
 const SHORTER: &str = "lower their sizes, or set them to 0, which is without end";

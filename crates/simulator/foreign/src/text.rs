@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use incast_cc::{Bytes, FASTEST_LINE, Rate, SLOWEST_LINE, Span};
 
-use super::error::{FilePlace, ForeignError};
+use super::{FilePlace, ForeignError};
 
 /// The most hosts, switches or links of a network: enough for every published one, while a mistyped
 /// number does not fill the memory.

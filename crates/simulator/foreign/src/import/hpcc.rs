@@ -8,13 +8,13 @@ use super::hpcc_marking::{buffer, marking};
 use super::hpcc_scheme::{Scheme, Used};
 use super::write::{Draft, Event, Setting, class_name};
 use super::{ForeignError, Kind, LONGEST, Source, estimated_duration, warmup};
-use crate::foreign::hpcc_config::{Config, LinkDown};
-use crate::foreign::hpcc_flows::RDMA_PAYLOAD;
-use crate::foreign::hpcc_header::Origin;
-use crate::foreign::hpcc_homes::Homes;
-use crate::foreign::hpcc_topology::after_the_end;
-use crate::foreign::text::refused;
-use crate::foreign::{Flow, Format, Graph, HpccFlows, HpccTopology, HpccTrace, Start};
+use crate::hpcc_config::{Config, LinkDown};
+use crate::hpcc_flows::RDMA_PAYLOAD;
+use crate::hpcc_header::Origin;
+use crate::hpcc_homes::Homes;
+use crate::hpcc_topology::after_the_end;
+use crate::text::refused;
+use crate::{Flow, Format, Graph, HpccFlows, HpccTopology, HpccTrace, Start};
 
 /// The end of a run in HPCC's simulator if the configuration has none.
 const STOP: Span = Span::from_ms(3_010);

@@ -1,7 +1,7 @@
 //! Files of HPCC's simulator.
 
 use incast_cc::{Bytes, Rate, Span, Time};
-use incast_sim::foreign::{self, Format, HpccFct, HpccPfc, HpccResults, HpccTrace, Start};
+use incast_foreign::{self as foreign, Format, HpccFct, HpccPfc, HpccResults, HpccTrace, Start};
 
 use super::{FLOWS, TOPOLOGY, TRACE, pairs};
 

@@ -1,7 +1,7 @@
 //! Every mistake in a file gets one line: the place, what is there, what is expected. htsim's
 //! files.
 
-use incast_sim::foreign::{self, Format};
+use incast_foreign::{self as foreign, Format};
 
 use super::{CHAIN, LEAF_SPINE, THREE_TIERS, check, failed_import as import};
 

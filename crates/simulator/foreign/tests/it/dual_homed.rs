@@ -4,12 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use incast_sim::TraceConfig;
-use incast_sim::foreign::{self, Format, HpccTopology, Options};
-use incast_sim::scenario::Document;
+use incast_foreign::{self as foreign, Format, HpccTopology, Options};
 
 use super::{CONFIG, TOPOLOGY};
-use crate::common::{numbers, run_with};
 
 /// Ten hosts with two NICs each: 0 to 4 at switches 10 and 11, 5 to 9 at 12 and 13, which two
 /// spines join.
@@ -96,18 +93,6 @@ fn a_nic_that_is_farther_away_has_no_flow() {
     assert_eq!(firsts.len(), 1);
     assert!(firsts.contains(&("host0nic0".into(), "host1nic0".into())));
     assert!(ends[50..].iter().all(|(from, _)| from == "host0nic1"), "{ends:?}");
-}
-
-#[test]
-fn what_is_imported_runs() {
-    let pairs: Vec<_> = (0..10).map(|host| (host, (host * 3 + 5) % 10)).collect();
-    let pairs: Vec<_> = pairs.into_iter().filter(|(from, to)| from != to).collect();
-    let flows = flow_file(&pairs, 3);
-    let (imported, _) = imported(&[("topology.txt", DUAL), ("flow.txt", &flows)]);
-    let document = Document::parse(imported.scenario_toml, "dual.toml").unwrap();
-    let report = run_with(&document, "timely", 1, TraceConfig::default());
-    let done = numbers(&report, "messages", "completed_us");
-    assert_eq!(done.iter().filter(|at| at.is_finite()).count(), pairs.len() * 3);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! From files to a scenario.
 
 use incast_cc::{Bytes, Span};
-use incast_sim::foreign::{self, Format, Imported, Kind, Options, Start};
+use incast_foreign::{self as foreign, Format, Imported, Kind, Options, Start};
 use toml::{Table, Value};
 
 use super::{CHAIN, CONFIG, FLOWS, LEAF_SPINE, THREE_TIERS, TOPOLOGY, TRACE};
@@ -401,6 +401,6 @@ fn names_of_files_cannot_break_out_of_comments_and_strings() {
 fn imported_scenarios_load() {
     for files in [&HPCC[..], &HPCC[1..3], &[("chain.cm", CHAIN)]] {
         let (_, imported) = import(files);
-        incast_sim::scenario::Document::parse(imported.scenario_toml, "imported.toml").unwrap();
+        incast_scenario::Document::parse(imported.scenario_toml, "imported.toml").unwrap();
     }
 }

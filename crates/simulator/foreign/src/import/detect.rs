@@ -1,10 +1,10 @@
 //! The kind of a file, found from its content.
 
 use super::{ForeignError, Kind, Source};
-use crate::foreign::hpcc_config::{Config, is_key};
-use crate::foreign::hpcc_header::Header;
-use crate::foreign::text::refused;
-use crate::foreign::{BOTH, Format, HpccResults, Reading};
+use crate::hpcc_config::{Config, is_key};
+use crate::hpcc_header::Header;
+use crate::text::refused;
+use crate::{BOTH, Format, HpccResults, Reading};
 
 /// The kind of each file. A configuration tells the kinds of the files that it names, and `told`
 /// is the simulator of flows that may be of two.

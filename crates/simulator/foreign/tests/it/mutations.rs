@@ -1,6 +1,6 @@
 //! Damaged files: every one is read or refused, none is a panic.
 
-use incast_sim::foreign::{self, HpccConfig, HpccFct, HpccPfc, HpccTrace, Options};
+use incast_foreign::{self as foreign, HpccConfig, HpccFct, HpccPfc, HpccTrace, Options};
 
 use super::{CHAIN, CONFIG, FLOWS, LEAF_SPINE, THREE_TIERS, TOPOLOGY, TRACE};
 

@@ -1,7 +1,7 @@
 //! Every mistake in a file gets one line: the place, what is there, what is expected. Files of
 //! HPCC's simulator, and files together.
 
-use incast_sim::foreign::{self, Format, HpccConfig, HpccFct, HpccPfc, HpccTrace};
+use incast_foreign::{self as foreign, Format, HpccConfig, HpccFct, HpccPfc, HpccTrace};
 
 use super::{CHAIN, CONFIG, FLOWS, TOPOLOGY, check, failed_import as import};
 

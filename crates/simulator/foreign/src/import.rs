@@ -10,10 +10,10 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 
 use incast_cc::{Bytes, Rate, Span};
+use incast_scenario::{Document, ScenarioError};
 
-use crate::foreign::htsim_triggers::last_end;
-use crate::foreign::{Flow, ForeignError, Format, Graph, Start, not_rdma};
-use crate::{Document, ScenarioError};
+use crate::htsim_triggers::last_end;
+use crate::{Flow, ForeignError, Format, Graph, Start, not_rdma};
 use detect::detect;
 use write::Draft;
 
