@@ -128,18 +128,3 @@ fn a_connection_of_size_zero_never_ends() {
     let note = "f.cm: 1 of the connections have size 0 and never end, as there";
     assert!(imported.notes.iter().any(|known| known == note), "{:?}", imported.notes);
 }
-
-#[test]
-fn connections_without_end_and_triggers_do_not_mix() {
-    let text = "Nodes 2\nConnections 2\nTriggers 1\n0->1 start 0 size 1 recv_done_trigger 1\n\
-                1->0 trigger 1 size 0\ntrigger id 1 oneshot\n";
-    let error = foreign::flows(Format::Htsim, "f.cm", text).unwrap_err().to_string();
-    let expected = "f.cm:5: it has no end and starts when trigger 1 fires; a flow without end starts \
-                    at a time";
-    assert_eq!(error, expected);
-    let text = "Nodes 2\nConnections 2\nTriggers 1\n0->1 start 0 size 0 send_done_trigger 1\n\
-                0->1 trigger 1 size 1\ntrigger id 1 oneshot\n";
-    let error = foreign::flows(Format::Htsim, "f.cm", text).unwrap_err().to_string();
-    let expected = "f.cm:5: it never starts: what it waits for never ends, or waits for it";
-    assert_eq!(error, expected);
-}

@@ -4,7 +4,6 @@
 
 mod dual_homed;
 mod errors;
-mod errors_htsim;
 mod hpcc;
 mod htsim;
 mod import;
@@ -26,21 +25,6 @@ const CHAIN: &str = include_str!("htsim/chain.cm");
 fn pairs(flows: &[Flow]) -> Vec<(&str, &str, Bytes)> {
     let size = |flow: &Flow| flow.size.unwrap_or_default();
     flows.iter().map(|flow| (flow.from.as_str(), flow.to.as_str(), size(flow))).collect()
-}
-
-/// A mistake: the right text, of which the first is replaced, the wrong text, and the error.
-type Case = (&'static str, &'static str, &'static str);
-
-/// Checks that each case gives its error, and that the whole gives none.
-#[track_caller]
-fn check<T>(good: &str, read: impl Fn(&str) -> Result<T, foreign::ForeignError>, cases: &[Case]) {
-    read(good).map(drop).unwrap();
-    for (old, new, expected) in cases {
-        let text = good.replacen(old, new, 1);
-        assert_ne!(text, good, "{old:?} is not there");
-        let error = read(&text).map(drop).expect_err(new).to_string();
-        assert_eq!(error, *expected, "for {new:?}");
-    }
 }
 
 /// The error of files that make no scenario.
