@@ -193,94 +193,84 @@ fn a_given_path_is_taken_by_its_hosts_alone() {
     assert_eq!(back(&together), back(&apart));
 }
 
-/// The link from leaf0 to the spine that the flow takes fails at 1 ms; new routes 200 us later.
-fn failure(ends: [&str; 2], more: &str) -> Report {
-    let [a, b] = ends;
-    run(&format!(
-        "{TWO_SPINES}\n[routing]\nconvergence = \"200us\"\n\
-         [[event]]\nat = \"1ms\"\nlink = [\"{a}\", \"{b}\"]\nstate = \"down\"\n{more}"
-    ))
+/// Events of a link between two nodes: times and states.
+fn events([a, b]: [&str; 2], of: &[(&str, &str)]) -> String {
+    let event = |(at, state): &(&str, &str)| {
+        format!("[[event]]\nat = \"{at}\"\nlink = [\"{a}\", \"{b}\"]\nstate = \"{state}\"\n")
+    };
+    of.iter().map(event).collect()
+}
+
+/// A run in which a link fails at 1 ms, and then has more events; new routes come 200 us later.
+fn failure(text: &str, link: [&str; 2], more: &[(&str, &str)]) -> Report {
+    let events = events(link, &[("1ms", "down")]) + &events(link, more);
+    run(&format!("{text}\n[routing]\nconvergence = \"200us\"\n{events}"))
 }
 
 #[test]
-fn traffic_goes_on_over_the_other_path_after_convergence() {
+fn failures_cost_what_is_on_the_link_and_what_comes_until_there_is_a_way() {
     let taken = spine_of(TWO_SPINES);
-    let (spine, other) = (format!("spine{taken}"), format!("leaf0->spine{}", 1 - taken));
-    let report = failure(["leaf0", &spine], "");
-    // The link carries a packet of 1.2 us for 1.2 + 10 us: nine at least, ten at most, were cut
-    // off.
-    let [cut, unsent, stranded] = losses(&report, &format!("leaf0->{spine}"));
-    assert!((9..=10).contains(&cut), "{cut}");
-    // Until the routes change, at most 200 us / 1.2 us = 166.7 come for it, and what the host sends
-    // before it waits for ACKs at least.
-    assert!((20..=168).contains(&unsent) && stranded == 0, "{unsent}, {stranded}");
-    assert!(report.summary.drops >= cut + unsent);
-    assert!(packets_on(&report, &other) > 1_000);
-    assert!(goodput_at(&report, 1_000.0) > 9.6, "before");
-    assert!(goodput_at(&report, 1_200.0) < 1.0, "while nobody knows");
-    assert!(goodput_at(&report, 4_000.0) > 9.6, "after");
-}
-
-#[test]
-fn a_failure_behind_the_spine_is_learnt_by_the_leaf_too() {
-    let taken = spine_of(TWO_SPINES);
-    let spine = format!("spine{taken}");
-    let report = failure([&spine, "leaf1"], "");
-    let [cut, unsent, _] = losses(&report, &format!("{spine}->leaf1"));
-    assert!((9..=10).contains(&cut) && unsent >= 20, "{cut} {unsent}");
-    assert!(packets_on(&report, &format!("leaf0->spine{}", 1 - taken)) > 1_000);
-    assert!(goodput_at(&report, 4_000.0) > 9.6);
+    let (two, one) = (TWO_SPINES, &*TWO_SPINES.replace("spines = 2", "spines = 1"));
+    let (spine, other) = (&*format!("spine{taken}"), format!("leaf0->spine{}", 1 - taken));
+    let (up, no) = (&[("2ms", "up")][..], &[][..]);
+    // The network, the link, its further events; where losses count, and packets that are cut off,
+    // unsent, stranded, at least and at most; a time in microseconds and its greatest goodput.
+    let cases = [
+        // The link carries a packet of 1.2 us for 1.2 + 10 us: nine at least, ten at most, were cut
+        // off. Until the routes change, at most 200 us / 1.2 us = 166.7 come for it, and what the
+        // host sends before it waits for ACKs at least.
+        (two, ["leaf0", spine], no, ["leaf0", spine], [(9, 10), (20, 168), (0, 0)], (1_200.0, 1.0)),
+        // The leaf learns of a failure behind the spine, too.
+        (two, [spine, "leaf1"], no, [spine, "leaf1"], [(9, 10), (20, 168), (0, 0)], (1_200.0, 1.0)),
+        // Retransmissions, every 300 us or less often, find no way at leaf0, where they come from
+        // host0.
+        (
+            one,
+            ["spine0", "leaf1"],
+            up,
+            ["host0", "leaf0"],
+            [(0, 0), (0, 0), (1, u64::MAX)],
+            (1_900.0, 1e-9),
+        ),
+        // The host sends nothing that nobody takes: only what was on its way is lost, at 1.2 us for
+        // 2.2.
+        (
+            two,
+            ["host0", "leaf0"],
+            up,
+            ["host0", "leaf0"],
+            [(1, 2), (0, 0), (0, 0)],
+            (1_900.0, 1e-9),
+        ),
+    ];
+    for (text, link, more, on, expected, (down, most)) in cases {
+        let report = failure(text, link, more);
+        let lost = losses(&report, &on.join("->"));
+        let fits = |(lost, (low, high))| (low..=high).contains(lost);
+        assert!(lost.iter().zip(expected).all(fits), "{link:?}: {lost:?}, not {expected:?}");
+        assert!(report.summary.drops >= lost.iter().sum(), "{link:?}");
+        assert!(!more.is_empty() || packets_on(&report, &other) > 1_000, "{link:?}");
+        let [before, during, after] = [1_000.0, down, 4_000.0].map(|us| goodput_at(&report, us));
+        assert!(before > 9.6 && during < most && after > 9.6, "{before} {during} {after}");
+    }
 }
 
 #[test]
 fn repaired_links_are_taken_again() {
-    let taken = spine_of(TWO_SPINES);
-    let spine = format!("spine{taken}");
-    let up = format!("[[event]]\nat = \"2ms\"\nlink = [\"{spine}\", \"leaf0\"]\nstate = \"up\"\n");
-    let [forever, repaired] = ["", &up]
-        .map(|more| packets_on(&failure(["leaf0", &spine], more), &format!("leaf0->{spine}")));
+    let spine = format!("spine{}", spine_of(TWO_SPINES));
+    let [forever, repaired] = [&[][..], &[("2ms", "up")]].map(|more| {
+        packets_on(&failure(TWO_SPINES, ["leaf0", &spine], more), &format!("leaf0->{spine}"))
+    });
     // 1 ms before the failure, and 1.8 ms after the repair and its convergence: 1,500 packets.
     assert!(repaired > forever + 1_400, "{repaired} {forever}");
 }
 
 #[test]
-fn without_another_way_packets_are_stranded_until_the_repair() {
-    let text = TWO_SPINES.replace("spines = 2", "spines = 1");
-    let report = run(&format!(
-        "{text}\n[[event]]\nat = \"1ms\"\nlink = [\"spine0\", \"leaf1\"]\nstate = \"down\"\n\
-         [[event]]\nat = \"2ms\"\nlink = [\"spine0\", \"leaf1\"]\nstate = \"up\"\n"
-    ));
-    // Retransmissions, every 300 us or less often, find no way at leaf0, where they come from
-    // host0.
-    let [.., stranded] = losses(&report, "host0->leaf0");
-    assert!(stranded > 0);
-    assert!(goodput_at(&report, 1_900.0) < 1e-9);
-    assert!(goodput_at(&report, 4_000.0) > 9.6);
-}
-
-#[test]
-fn a_host_whose_link_is_down_waits() {
-    let report = failure(
-        ["host0", "leaf0"],
-        "[[event]]\nat = \"2ms\"\nlink = [\"host0\", \"leaf0\"]\nstate = \"up\"\n",
-    );
-    // The host sends nothing that nobody takes: only what was on its way is lost, at 1.2 us for
-    // 2.2.
-    let [cut, unsent, stranded] = losses(&report, "host0->leaf0");
-    assert!((1..=2).contains(&cut) && unsent == 0 && stranded == 0, "{cut} {unsent} {stranded}");
-    assert!(goodput_at(&report, 1_900.0) < 1e-9);
-    assert!(goodput_at(&report, 4_000.0) > 9.6);
-}
-
-#[test]
 fn a_link_that_fails_twice_cuts_twice() {
-    let event = |at: &str, state: &str| {
-        format!("[[event]]\nat = \"{at}\"\nlink = [\"leaf1\", \"host2\"]\nstate = \"{state}\"\n")
-    };
     // Timeouts of 300, 600 and 1,200 us: traffic goes on after 3.1 ms.
-    let (up, again) = (event("2ms", "up"), event("3.6ms", "down"));
-    let [once, twice] = [up.clone(), up + &again]
-        .map(|more| losses(&failure(["leaf1", "host2"], &more), "leaf1->host2"));
+    let more = [("2ms", "up"), ("3.6ms", "down")];
+    let [once, twice] = [&more[..1], &more]
+        .map(|more| losses(&failure(TWO_SPINES, ["leaf1", "host2"], more), "leaf1->host2"));
     // One or two packets are on a link of 1.2 us for 2.2 us.
     assert!((1..=2).contains(&once[0]) && (1..=2).contains(&(twice[0] - once[0])), "{twice:?}");
     assert!(twice[1] > once[1], "{once:?} {twice:?}");
@@ -288,16 +278,11 @@ fn a_link_that_fails_twice_cuts_twice() {
 
 #[test]
 fn pauses_end_with_the_link_that_they_came_by() {
-    let event = |client: u32, at: &str, state: &str| {
-        format!(
-            "[[event]]\nat = \"{at}\"\nlink = [\"client{client}\", \"switch\"]\nstate = \"{state}\"\n"
-        )
-    };
-    let events: String = (0..4)
-        .map(|client| event(client, "1ms", "down") + &event(client, "1.01ms", "up"))
-        .collect();
-    let server = "[[event]]\nat = \"2ms\"\nlink = [\"server\", \"switch\"]\nstate = \"down\"\n\
-                  [[event]]\nat = \"2.2ms\"\nlink = [\"server\", \"switch\"]\nstate = \"up\"\n";
+    let clients = (0..4).map(|client| format!("client{client}"));
+    let clients =
+        clients.map(|client| events([&client, "switch"], &[("1ms", "down"), ("1.01ms", "up")]));
+    let events = clients.collect::<String>()
+        + &events(["server", "switch"], &[("2ms", "down"), ("2.2ms", "up")]);
     let report = run(&format!(
         r#"
         title = "pauses"
@@ -323,7 +308,6 @@ fn pauses_end_with_the_link_that_they_came_by() {
         from = "client"
         to = "server"
         {events}
-        {server}
         "#
     ));
     assert!(report.summary.pfc_pauses > 100);
