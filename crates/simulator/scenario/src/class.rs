@@ -29,18 +29,15 @@ pub struct Class {
     pub weight: Option<u32>,
     /// The most bytes in an egress queue of this class, instead of the limit in `switch`; only
     /// without PFC.
-    #[serde(default, deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalSize")]
     pub queue_limit: Option<Bytes>,
     /// The factor of the dynamic limit of this class's egress queues, instead of the one in
     /// `switch`; only without PFC.
-    #[serde(default, deserialize_with = "quantity::optional_alpha")]
-    #[schemars(with = "Option<f64>")]
+    #[serde(default, with = "quantity::OptionalAlpha")]
     pub alpha: Option<Fraction>,
     /// The length of this class's queue above which packets are marked, instead of
     /// `switch.ecn_threshold` or `switch.aqm`.
-    #[serde(default, deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalSize")]
     pub ecn_threshold: Option<Bytes>,
     /// The moment at which packets are compared with the threshold, instead of `switch.ecn_at`.
     pub ecn_at: Option<Moment>,

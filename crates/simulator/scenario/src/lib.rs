@@ -145,24 +145,20 @@ pub struct Scenario {
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// The simulated time.
-    #[serde(deserialize_with = "quantity::duration")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Duration")]
     pub duration: Span,
     /// The time at the beginning that is not measured.
-    #[serde(default, deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(default, with = "quantity::Time")]
     pub warmup: Span,
     /// The time at the end that is not measured, so that messages posted before it can still be
     /// delivered.
-    #[serde(default, deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(default, with = "quantity::Time")]
     pub cooldown: Span,
     /// The seed of all random numbers, such as start times.
     #[serde(default = "default_seed")]
     pub seed: u64,
     /// The length of one interval of the time series; a 400th of the duration by default.
-    #[serde(default, deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalDuration")]
     pub interval: Option<Span>,
     /// The number of threads of one run, or "auto" for as many as there are cores and as the
     /// network has work for. Results do not depend on it.
@@ -177,16 +173,13 @@ pub struct Run {
 #[serde(deny_unknown_fields)]
 pub struct Published {
     /// The throughput of the bottleneck.
-    #[serde(default, deserialize_with = "quantity::optional_rate")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalRate")]
     pub throughput: Option<Rate>,
     /// The mean RTT.
-    #[serde(default, deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalDuration")]
     pub rtt_mean: Option<Span>,
     /// The 99th percentile of the RTT.
-    #[serde(default, deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalDuration")]
     pub rtt_p99: Option<Span>,
     /// The publication.
     #[serde(default)]

@@ -20,12 +20,11 @@ pub struct OwnLink {
     /// The receiving ends, in the same words.
     pub to: String,
     /// The rate from `from` to `to`. The way back keeps the network's.
-    #[serde(default, deserialize_with = "quantity::optional_rate")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalRate")]
     pub rate: Option<Rate>,
     /// The probability that a link damages a packet, so that the far end drops it: each packet
     /// alone. Classes that PFC protects are damaged, too; PFC frames are not.
-    #[serde(default, deserialize_with = "quantity::optional_probability")]
+    #[serde(default, with = "quantity::OptionalProbability")]
     pub loss: Option<f64>,
 }
 

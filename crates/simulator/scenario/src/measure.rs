@@ -16,8 +16,7 @@ pub const MOST_SERIES_ROWS: u64 = 2_000_000;
 #[serde(deny_unknown_fields, default)]
 pub struct Measure {
     /// The bounds between size ranges in the table of completion times (`fct`), ascending.
-    #[serde(deserialize_with = "quantity::sizes")]
-    #[schemars(with = "Vec<String>")]
+    #[serde(with = "quantity::Sizes")]
     pub size_bins: Vec<Bytes>,
     /// Whether there are time series of each queue and of each lasting connection. If absent, there
     /// are, unless they would have more than two million rows.

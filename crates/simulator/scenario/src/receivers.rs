@@ -18,26 +18,21 @@ pub struct Receiver {
     /// The hosts: a group or part of it, or one host.
     pub hosts: String,
     /// The rate at which each of them takes packets in, headers included; "0bps" is nothing at all.
-    #[serde(deserialize_with = "quantity::intake")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Intake")]
     pub rate: Rate,
     /// The bytes that may wait until they are taken in; 512KB if absent. With PFC what still arrives
     /// after a pause has room beyond them.
-    #[serde(default = "default_buffer", deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
+    #[serde(default = "default_buffer", with = "quantity::Size")]
     pub buffer: Bytes,
     /// The time that the host takes more for a segment of a stream that is not the next one: a
     /// packet after a gap is handled apart, and the duplicate ACK is made for it; none if absent.
-    #[serde(default, deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(default, with = "quantity::Time")]
     pub gap: Span,
     /// The time from which on they are slow; from the beginning if absent.
-    #[serde(default, deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(default, with = "quantity::Time")]
     pub start: Span,
     /// The time from which on they take in what their links bring again; never if absent.
-    #[serde(default, deserialize_with = "quantity::optional_time")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalTime")]
     pub stop: Option<Span>,
 }
 

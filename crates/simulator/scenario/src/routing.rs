@@ -22,8 +22,7 @@ pub struct Routing {
     /// of Valiant routing, and of the hash that draws a tree; `run.seed` if absent.
     pub hash_seed: Option<u64>,
     /// The time from a link's failure or repair to the new routes of all switches.
-    #[serde(deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Time")]
     pub convergence: Span,
     /// With `spanning-trees`: the number of trees; if absent, as many as are found.
     pub trees: Option<u32>,
@@ -61,8 +60,7 @@ pub struct RoutingPath {
 #[serde(deny_unknown_fields)]
 pub struct LinkEvent {
     /// The time of the change.
-    #[serde(deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Time")]
     pub at: Span,
     /// The link, by the names of the nodes at its ends.
     pub link: [String; 2],
@@ -70,8 +68,7 @@ pub struct LinkEvent {
     /// are lost.
     pub state: Option<LinkState>,
     /// The new rate of both directions, instead of `state`.
-    #[serde(default, deserialize_with = "quantity::optional_rate")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalRate")]
     pub rate: Option<Rate>,
 }
 

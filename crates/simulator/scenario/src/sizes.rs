@@ -89,13 +89,13 @@ struct Fields {
     table: Option<Name>,
     file: Option<String>,
     unit: Option<UnitName>,
-    #[serde(default, deserialize_with = "quantity::optional_packet")]
+    #[serde(default, with = "quantity::OptionalPacket")]
     payload: Option<Bytes>,
     interpolation: Option<Interpolation>,
-    #[serde(default, deserialize_with = "quantity::optional_size")]
+    #[serde(default, with = "quantity::OptionalSize")]
     fixed: Option<Bytes>,
     uniform: Option<Vec<Size>>,
-    #[serde(default, deserialize_with = "quantity::optional_size")]
+    #[serde(default, with = "quantity::OptionalSize")]
     exponential: Option<Bytes>,
     pareto: Option<ParetoFields>,
 }
@@ -193,7 +193,7 @@ impl TryFrom<String> for Name {
 }
 
 #[derive(Deserialize)]
-struct Size(#[serde(deserialize_with = "quantity::size")] Bytes);
+struct Size(#[serde(with = "quantity::Size")] Bytes);
 
 /// The unit of sizes in a file.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -210,14 +210,12 @@ enum UnitName {
 #[serde(deny_unknown_fields)]
 struct ParetoFields {
     /// The mean, before the tail is cut off.
-    #[serde(deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Size")]
     mean: Bytes,
     /// The shape, above 1. The closer to 1, the heavier the tail.
     shape: f64,
     /// The size at which the tail is cut off; not cut off if absent.
-    #[serde(default, deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalSize")]
     max: Option<Bytes>,
 }
 

@@ -15,41 +15,34 @@ use incast_schema::quantity;
 #[serde(deny_unknown_fields, default)]
 pub struct Switch {
     /// The shared packet buffer, including PFC headroom.
-    #[serde(deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Size")]
     pub buffer: Bytes,
     /// The largest length of an egress queue without PFC protection, as a multiple of the free
     /// buffer. Without PFC this limits all queues; with PFC those of ACKs in their own class, and
     /// of classes without `pfc`.
-    #[serde(deserialize_with = "quantity::alpha")]
-    #[schemars(with = "f64")]
+    #[serde(with = "quantity::Alpha")]
     pub alpha: Fraction,
     /// The most bytes in an egress queue without PFC protection, instead of the dynamic threshold.
-    #[serde(deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalSize")]
     pub queue_limit: Option<Bytes>,
     /// The most bytes in all queues of one egress port, for packets of classes that PFC does not
     /// protect.
-    #[serde(deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalSize")]
     pub port_limit: Option<Bytes>,
     /// The burst of a token bucket at each egress port, as Linux's `tbf` has it. Tokens grow at the
     /// rate of the link up to the burst. A packet leaves as soon as there are tokens for all of its
     /// bytes, at 8 Tb/s: the speed of the device. Without `burst` and `burst_time` ports have no
     /// bucket: each packet takes its time at the rate of the link.
-    #[serde(deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalSize")]
     pub burst: Option<Bytes>,
     /// The burst of the token bucket as a time at the rate of each link. With `burst` too, a port
     /// has the larger of the two.
-    #[serde(deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalDuration")]
     pub burst_time: Option<Span>,
     /// The ECN threshold: data packets that find more than this in their queue, themselves counted,
     /// are marked. This needs packets that may be marked: those of messages, and those of streams
     /// if `transport.stream.ecn` says so.
-    #[serde(deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalSize")]
     pub ecn_threshold: Option<Bytes>,
     /// The queues that ECN thresholds are compared with.
     pub ecn_scope: EcnScope,
@@ -141,22 +134,18 @@ pub struct Pfc {
     pub enabled: bool,
     /// The bytes that a class may hold at an ingress port before it pauses its sender, as a
     /// multiple of the free buffer.
-    #[serde(deserialize_with = "quantity::alpha")]
-    #[schemars(with = "f64")]
+    #[serde(with = "quantity::Alpha")]
     pub alpha: Fraction,
     /// A fixed XOFF threshold instead of the dynamic one.
-    #[serde(deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalSize")]
     pub xoff: Option<Bytes>,
     /// How far a class must fall below the XOFF threshold before its sender goes on.
-    #[serde(deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Size")]
     pub xon_offset: Bytes,
     /// The buffer reserved at each ingress port, for each protected class, for packets that arrive
     /// after XOFF. By default computed from the port's link: the bytes of a round trip, and three
     /// packets.
-    #[serde(deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalSize")]
     pub headroom: Option<Bytes>,
     /// The PFC watchdog, which looks for classes that are paused for too long.
     pub watchdog: Watchdog,
@@ -168,8 +157,7 @@ pub struct Pfc {
 #[serde(deny_unknown_fields, default)]
 pub struct Watchdog {
     /// The longest pause that is not reported. A report comes at most a quarter of this time late.
-    #[serde(deserialize_with = "quantity::duration")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Duration")]
     pub after: Span,
     /// The action of the watchdog, besides its report.
     pub action: WatchdogAction,

@@ -8,7 +8,7 @@
 mod amount;
 pub(crate) mod checked;
 pub(crate) mod context;
-pub(crate) mod deadline;
+mod deadline;
 mod demand;
 mod fields;
 #[macro_use]
@@ -85,18 +85,14 @@ pub struct Common {
     pub weight: u32,
     /// The time that a message, or a request as a whole, has from posting to completion. Results
     /// say which were in time, and algorithms know the deadline.
-    #[serde(default, deserialize_with = "deadline::optional")]
-    #[schemars(with = "Option<deadline::DeadlineForm>")]
     pub deadline: Option<Deadline>,
     /// A class and a weight for small messages.
     pub urgent: Option<Urgent>,
     /// The time at which the traffic starts.
-    #[serde(default, deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(default, with = "quantity::Time")]
     pub start: Span,
     /// The time from which on nothing more is started; the end of the run if absent.
-    #[serde(default, deserialize_with = "quantity::optional_time")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalTime")]
     pub stop: Option<Span>,
 }
 
@@ -160,8 +156,7 @@ impl Scenario {
 #[serde(deny_unknown_fields)]
 pub struct Urgent {
     /// Messages of fewer bytes are urgent.
-    #[serde(deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Size")]
     pub below: Bytes,
     /// The traffic class of urgent messages; as for the others if absent.
     pub class: Option<String>,

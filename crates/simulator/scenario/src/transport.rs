@@ -21,8 +21,7 @@ pub struct Transport {
     #[schemars(with = "Words")]
     pub kind: TransportKind,
     /// Messages: the largest payload of a segment, the unit of pacing and acknowledgement.
-    #[serde(deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Size")]
     pub segment: Bytes,
     /// Messages: the repair of losses.
     pub recovery: Recovery,
@@ -30,52 +29,42 @@ pub struct Transport {
     pub nic: Nic,
     /// The marking threshold of the NIC `fifo`. Packets that find more than this waiting,
     /// themselves counted, are marked; none if absent.
-    #[serde(deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalSize")]
     pub nic_ecn_threshold: Option<Bytes>,
     /// The largest packet on the wire, headers included.
-    #[serde(deserialize_with = "quantity::packet")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Packet")]
     pub mtu: Bytes,
     /// The headers of a data packet.
-    #[serde(deserialize_with = "quantity::header")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Header")]
     pub header: Bytes,
     /// The size of an ACK on the wire.
-    #[serde(deserialize_with = "quantity::packet")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Packet")]
     pub ack: Bytes,
     /// Whether ACKs travel in their own class, which is served before data. If absent, the ACKs of
     /// messages do and those of streams do not.
     pub ack_priority: Option<bool>,
     /// The receiver's time from the arrival of data to its ACK.
-    #[serde(deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Time")]
     pub ack_turnaround: Span,
     /// The largest random delay of an ACK on top of `ack_turnaround`, as in software. Without it,
     /// flows with equal delays synchronise, and a drop-tail queue serves one and starves the
     /// others. By default nothing for messages, which NICs acknowledge, and 1 us for streams.
-    #[serde(deserialize_with = "quantity::optional_time")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalTime")]
     pub ack_jitter: Option<Span>,
     /// The retransmission timeout before the first RTT sample, whatever the path. If absent, 16 ms
     /// unless the stream's preset says otherwise, or three base RTTs where these are longer.
-    #[serde(deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalDuration")]
     pub rto_initial: Option<Span>,
     /// The minimum retransmission timeout; 4 ms, unless the stream's preset says otherwise.
-    #[serde(deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalDuration")]
     pub rto_min: Option<Span>,
     /// The maximum retransmission timeout after backing off; 1 s, unless the stream's preset says
     /// otherwise. It does not cut the timeout that a long RTT needs, which may double once.
-    #[serde(deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalDuration")]
     pub rto_max: Option<Span>,
     /// The shortest time between two congestion notifications (CNP) on a connection. Receivers
     /// answer marked packets with CNPs for algorithms that need them (DCQCN).
-    #[serde(deserialize_with = "quantity::duration")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Duration")]
     pub cnp_interval: Span,
     /// The settings of streams.
     pub stream: Stream,
@@ -157,8 +146,7 @@ pub struct Stream {
     /// The preset, which gives the defaults.
     pub preset: StreamPreset,
     /// The largest payload of a segment; if absent, the MTU less the headers.
-    #[serde(deserialize_with = "quantity::optional_packet")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalPacket")]
     pub mss: Option<Bytes>,
     /// Selective acknowledgements with RACK; if off, recovery by duplicate ACKs (`NewReno`).
     pub sack: Option<bool>,
@@ -171,8 +159,7 @@ pub struct Stream {
     /// algorithms that need an ACK for each packet.
     pub delayed_ack: Option<u32>,
     /// The longest time that an ACK waits.
-    #[serde(deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalDuration")]
     pub delayed_ack_timeout: Option<Span>,
     /// Whether ACKs tell how long they were held. This time is then subtracted from the RTTs that
     /// algorithms get, since a timer is no congestion. QUIC, Swift and Regulated TCP have a field
@@ -189,22 +176,18 @@ pub struct Stream {
     /// The most payload that is sent and not acknowledged. If absent in the preset `datacenter`,
     /// twice the capacity of the connection's path at the rate of its NIC, at least 4 MB and at
     /// most 1 GiB.
-    #[serde(deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalSize")]
     pub send_buffer: Option<Bytes>,
     /// The window that receivers advertise. If absent in the preset `datacenter`, there is no
     /// limit.
-    #[serde(deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalSize")]
     pub receive_buffer: Option<Bytes>,
     /// The largest payload of a burst (TSO); one segment if absent.
-    #[serde(deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalSize")]
     pub tso: Option<Bytes>,
     /// The most payload of a connection that waits in its own NIC (TCP small queues); no limit if
     /// absent.
-    #[serde(deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalSize")]
     pub small_queue: Option<Bytes>,
     /// Pacing of windows that the algorithm leaves to ACK clocking, in percent of window over RTT.
     /// Linux's fq paces at 120.
@@ -252,12 +235,10 @@ pub struct Signal {
     /// The kind of RTT.
     pub kind: SignalKind,
     /// For `rtt+noise`: the largest noise.
-    #[serde(deserialize_with = "quantity::optional_time")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalTime")]
     pub noise: Option<Span>,
     /// For `tcp-timestamps`: the length of a clock tick; 1 ms if absent.
-    #[serde(deserialize_with = "quantity::optional_time")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalTime")]
     pub tick: Option<Span>,
     /// For `tcp-timestamps`: the stack that is modelled; `linux` if absent.
     pub stack: Option<Stack>,

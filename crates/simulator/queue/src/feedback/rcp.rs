@@ -22,12 +22,10 @@ pub struct Rcp {
     /// The gain on the queue.
     pub beta: f64,
     /// The longest time between two updates; the mean round trip time if that is shorter.
-    #[serde(deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Time")]
     pub timeslot: Span,
     /// The mean round trip time before packets have told theirs.
-    #[serde(deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Time")]
     pub rtt: Span,
     /// The first rate, as a share of the link's.
     pub initial: f64,

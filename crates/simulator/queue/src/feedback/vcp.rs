@@ -20,8 +20,7 @@ use super::{Departure, Law, Settings, Wrong};
 #[serde(deny_unknown_fields, default)]
 pub struct Vcp {
     /// The interval over which load is measured; that of the senders' `interval`.
-    #[serde(deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Time")]
     pub interval: Span,
     /// The weight of the mean queue.
     pub queue_weight: f64,

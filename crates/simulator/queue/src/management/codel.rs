@@ -30,13 +30,11 @@ const RECENT: u64 = 16;
 #[serde(deny_unknown_fields, default)]
 pub struct Codel {
     /// The acceptable standing delay; 5 ms by default.
-    #[serde(deserialize_with = "quantity::duration")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Duration")]
     pub target: Span,
     /// The time for which packets may wait longer than the target: about the longest round trip;
     /// 100 ms by default.
-    #[serde(deserialize_with = "quantity::duration")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Duration")]
     pub interval: Span,
     /// Marks packets that say that they may be marked, instead of dropping them.
     pub ecn: bool,

@@ -28,12 +28,11 @@ const BYTE: u128 = 8_000_000_000_000;
 #[serde(deny_unknown_fields, default)]
 pub struct Phantom {
     /// The rate at which the queue drains, as a fraction of the link's rate; 0.95 by default.
-    #[serde(deserialize_with = "quantity::share")]
+    #[serde(with = "quantity::Share")]
     pub drain: f64,
     /// Marks packets that find more than this in the phantom queue; by default 1 KB for each Gb/s
     /// of the link.
-    #[serde(deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalSize")]
     pub threshold: Option<Bytes>,
 }
 

@@ -24,22 +24,19 @@ use super::{Law, Management, Response, Sampling, Verdict, Wrong, default_packet,
 pub struct Pi {
     /// Gain, per packet, on how far the queue is above the target now. The default is the paper's,
     /// for 15 Mb/s.
-    #[serde(deserialize_with = "quantity::gain")]
+    #[serde(with = "quantity::Gain")]
     pub a: f64,
     /// Gain, per packet, on how far the queue was above the target one interval ago; below `a`.
-    #[serde(deserialize_with = "quantity::gain")]
+    #[serde(with = "quantity::Gain")]
     pub b: f64,
     /// The size of the packet that the gains are for; 500 B by default.
-    #[serde(deserialize_with = "quantity::packet")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Packet")]
     pub packet: Bytes,
     /// The target length of the queue; by default 100 KB, which are 200 such packets.
-    #[serde(deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Size")]
     pub target: Bytes,
     /// The time between two changes of the probability; 6.25 ms by default (160 Hz).
-    #[serde(deserialize_with = "quantity::duration")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Duration")]
     pub interval: Span,
     /// Marks packets that say that they may be marked, instead of dropping them.
     pub ecn: bool,

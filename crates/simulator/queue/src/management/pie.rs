@@ -35,27 +35,24 @@ use super::{Law, Management, Response, Sampling, Verdict, happens};
 #[serde(deny_unknown_fields, default)]
 pub struct Pie {
     /// The target wait; 15 ms by default.
-    #[serde(deserialize_with = "quantity::duration")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Duration")]
     pub target: Span,
     /// Gain, per second, on how far the wait is above the target.
-    #[serde(deserialize_with = "quantity::gain")]
+    #[serde(with = "quantity::Gain")]
     pub a: f64,
     /// Gain, per second, on how much the wait grew since the last interval.
-    #[serde(deserialize_with = "quantity::gain")]
+    #[serde(with = "quantity::Gain")]
     pub b: f64,
     /// The time between two changes of the probability; 15 ms by default.
-    #[serde(deserialize_with = "quantity::duration")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Duration")]
     pub interval: Span,
     /// The longest burst after a quiet time that is left alone; 150 ms by default.
-    #[serde(deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Time")]
     pub burst: Span,
     /// Marks packets that say that they may be marked, instead of dropping them.
     pub ecn: bool,
     /// Marks up to this probability; above it such packets are dropped like the others.
-    #[serde(deserialize_with = "quantity::probability")]
+    #[serde(with = "quantity::Probability")]
     pub ecn_limit: f64,
     /// Drops packets that may not be marked; if off they pass.
     pub drop: bool,

@@ -52,33 +52,29 @@ use super::{Law, Management, Moment, Response, Verdict, Wrong, happens};
 #[serde(deny_unknown_fields)]
 pub struct Red {
     /// Up to this average no packet is marked or dropped.
-    #[serde(deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Size")]
     pub min: Bytes,
     /// Above this average every packet is marked or dropped, or with `gentle` a growing share of
     /// packets, up to all at twice this average.
-    #[serde(deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Size")]
     pub max: Bytes,
     /// The rate of the links that `min` and `max` are for; at links of another rate both are larger
     /// or smaller in proportion. By default they are for links of all rates.
-    #[serde(default, deserialize_with = "quantity::optional_rate")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalRate")]
     pub rate: Option<Rate>,
     /// The probability at `max`; 0.02 by default.
-    #[serde(default = "default_max_probability", deserialize_with = "quantity::probability")]
+    #[serde(default = "default_max_probability", with = "quantity::Probability")]
     pub max_probability: f64,
     /// Lets the probability grow on above `max`, to 1 at twice `max`; on by default.
     #[serde(default = "super::yes")]
     pub gentle: bool,
     /// Weight of each sample in the average; 0.002 by default. With 1 the average is the current
     /// queue, and each packet is judged by itself; otherwise marks or drops are spaced evenly.
-    #[serde(default = "default_weight", deserialize_with = "quantity::probability")]
+    #[serde(default = "default_weight", with = "quantity::Probability")]
     pub weight: f64,
     /// While the link is idle the average decays as if packets of this size went by; 500 B by
     /// default.
-    #[serde(default = "super::default_packet", deserialize_with = "quantity::packet")]
-    #[schemars(with = "String")]
+    #[serde(default = "super::default_packet", with = "quantity::Packet")]
     pub small_packet: Bytes,
     /// Marks packets that say that they may be marked, instead of dropping them; on by default.
     #[serde(default = "super::yes")]

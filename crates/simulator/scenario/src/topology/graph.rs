@@ -44,15 +44,13 @@ pub struct GraphLink {
     /// The names of the nodes at both ends.
     pub ends: [String; 2],
     /// Rate of both directions.
-    #[serde(deserialize_with = "quantity::rate")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Rate")]
     pub rate: Rate,
     /// Propagation delay, one way.
-    #[serde(deserialize_with = "quantity::delay")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Delay")]
     pub delay: Span,
     /// The probability that a packet is damaged on the way, in either direction.
-    #[serde(default, deserialize_with = "quantity::probability")]
+    #[serde(default, with = "quantity::Probability")]
     pub loss: f64,
 }
 

@@ -29,12 +29,10 @@ pub struct HostGroup {
     /// The number of hosts; if absent, a single host called by the group's name.
     pub count: Option<u32>,
     /// The rate of each link.
-    #[serde(deserialize_with = "quantity::rate")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Rate")]
     pub rate: Rate,
     /// Propagation delay of each link, one way.
-    #[serde(deserialize_with = "quantity::delay")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Delay")]
     pub delay: Span,
 }
 
@@ -71,12 +69,10 @@ impl<'a> Named<'a> {
 #[serde(deny_unknown_fields)]
 pub struct Cable {
     /// Rate of both directions.
-    #[serde(deserialize_with = "quantity::rate")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Rate")]
     pub rate: Rate,
     /// Propagation delay, one way.
-    #[serde(deserialize_with = "quantity::delay")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Delay")]
     pub delay: Span,
 }
 
@@ -85,17 +81,14 @@ pub struct Cable {
 #[serde(deny_unknown_fields)]
 pub struct Uplink {
     /// The rate of each link, in both directions.
-    #[serde(default, deserialize_with = "quantity::optional_rate")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalRate")]
     pub rate: Option<Rate>,
     /// Oversubscription, instead of `rate`: the sum of the rates of a switch's links down over that
     /// of its links up.
-    #[serde(default, deserialize_with = "quantity::optional_oversubscription")]
-    #[schemars(with = "Option<f64>")]
+    #[serde(default, with = "quantity::OptionalOversubscription")]
     pub oversubscription: Option<Fraction>,
     /// Propagation delay, one way.
-    #[serde(deserialize_with = "quantity::delay")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Delay")]
     pub delay: Span,
 }
 

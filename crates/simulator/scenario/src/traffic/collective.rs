@@ -27,15 +27,13 @@ pub struct Collective {
     /// The operation.
     pub collective: CollectiveOperation,
     /// The size of each host's data.
-    #[serde(deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Size")]
     pub size: Bytes,
     /// The number of rounds.
     #[serde(default = "default_rounds")]
     pub rounds: u32,
     /// The computing time of a host between the end of a round and its next round.
-    #[serde(default, deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(default, with = "quantity::Time")]
     pub compute: Span,
 }
 

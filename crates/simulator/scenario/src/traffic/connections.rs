@@ -29,19 +29,16 @@ pub struct Connections {
     #[serde(default)]
     pub operation: Operation,
     /// The longest random delay of a connection's start after `start`; drawn for each connection.
-    #[serde(default, deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(default, with = "quantity::Time")]
     pub start_spread: Span,
     /// The size of a message; one message without end if absent.
-    #[serde(default, deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalSize")]
     pub message: Option<Bytes>,
     /// The number of messages on each connection.
     #[serde(default = "one")]
     pub count: u32,
     /// The time from one message to the next; zero posts all at once.
-    #[serde(default, deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(default, with = "quantity::Time")]
     pub every: Span,
 }
 

@@ -1,5 +1,6 @@
 //! Deadlines of messages and requests: fixed, at random, by size, or a mix of these.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use incast_cc::{Bytes, Span};
@@ -7,7 +8,7 @@ use incast_plan::random::{exponential, unit};
 use incast_plan::steps::Due;
 use incast_schema::{Fault, quantity};
 use rand_pcg::Pcg64Mcg;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -28,22 +29,18 @@ pub struct DeadlineLaw {
     /// The share of the messages that have such a deadline, in a list of laws.
     pub share: Option<f64>,
     /// A time that is the same for all messages.
-    #[serde(deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalDuration")]
     pub fixed: Option<Span>,
     /// The mean of exponentially distributed times.
-    #[serde(deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalDuration")]
     pub exponential: Option<Span>,
     /// The least time: what `exponential` draws below it becomes it.
-    #[serde(deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalDuration")]
     pub least: Option<Span>,
     /// The multiple of `base` and the time that the payload takes on the host's link.
     pub factor: Option<f64>,
     /// The time that counts beside that of the payload, in `factor`.
-    #[serde(deserialize_with = "quantity::optional_duration")]
-    #[schemars(with = "Option<String>")]
+    #[serde(with = "quantity::OptionalDuration")]
     pub base: Option<Span>,
 }
 
@@ -51,7 +48,7 @@ pub struct DeadlineLaw {
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "the schema alone is used")]
-pub(super) enum DeadlineForm {
+enum DeadlineForm {
     /// A fixed time.
     Fixed(String),
     /// A law.
@@ -60,9 +57,20 @@ pub(super) enum DeadlineForm {
     Shares(Vec<DeadlineLaw>),
 }
 
-/// Reads an optional deadline in any of its forms.
-pub(super) fn optional<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Deadline>, D::Error> {
-    input.deserialize_any(Forms).map(Some)
+impl<'de> Deserialize<'de> for Deadline {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        input.deserialize_any(Forms)
+    }
+}
+
+impl JsonSchema for Deadline {
+    fn schema_name() -> Cow<'static, str> {
+        DeadlineForm::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        DeadlineForm::json_schema(generator)
+    }
 }
 
 struct Forms;
@@ -79,7 +87,7 @@ impl<'de> Visitor<'de> for Forms {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Deadline, E> {
         let text = serde::de::value::StrDeserializer::new(text);
-        let fixed = quantity::optional_duration(text)?;
+        let fixed = quantity::OptionalDuration::deserialize(text)?;
         Ok(Deadline::All(DeadlineLaw { fixed, ..DeadlineLaw::default() }))
     }
 
@@ -263,7 +271,6 @@ mod tests {
     fn drawn(toml: &str, bytes: u64, count: usize) -> Vec<Option<Span>> {
         #[derive(Deserialize)]
         struct Only {
-            #[serde(deserialize_with = "optional")]
             deadline: Option<Deadline>,
         }
         let Only { deadline } = toml::from_str(toml).unwrap();

@@ -13,7 +13,7 @@ use super::amount::{Links, Sent};
 use super::checked::{Checked, Counts};
 use super::context::Context;
 use super::kind::Pairs;
-use super::{Deadline, Kind, Settings, deadline};
+use super::{Deadline, Kind, Settings};
 use crate::foreign;
 use crate::input::Files;
 
@@ -38,14 +38,12 @@ pub struct ListedFlow {
     /// The receiving host.
     pub to: String,
     /// The start of the flow.
-    #[serde(default, deserialize_with = "quantity::optional_time")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalTime")]
     pub start: Option<Span>,
     /// Other flows whose end starts this flow, instead of `start`.
     pub after: Option<After>,
     /// The payload; without end if absent.
-    #[serde(default, deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalSize")]
     pub size: Option<Bytes>,
     /// The number that other flows use in `after`.
     pub id: Option<u64>,
@@ -54,8 +52,6 @@ pub struct ListedFlow {
     /// The weight; that of the traffic if absent.
     pub weight: Option<u32>,
     /// The time that the flow has from posting to completion; as for the traffic if absent.
-    #[serde(default, deserialize_with = "deadline::optional")]
-    #[schemars(with = "Option<deadline::DeadlineForm>")]
     pub deadline: Option<Deadline>,
     /// The line in the file, for a flow that was read from a file.
     #[serde(skip)]

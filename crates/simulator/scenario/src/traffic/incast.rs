@@ -25,8 +25,7 @@ pub struct Incast {
     /// The number of hosts that send at once.
     pub senders: u32,
     /// The size of each sender's message.
-    #[serde(deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Size")]
     pub size: Bytes,
 }
 

@@ -24,18 +24,15 @@ use super::{Kind, Settings};
 #[serde(deny_unknown_fields)]
 pub struct PingPong {
     /// The size of the message.
-    #[serde(deserialize_with = "quantity::size")]
-    #[schemars(with = "String")]
+    #[serde(with = "quantity::Size")]
     pub size: Bytes,
     /// The size of the answer; that of the message if absent.
-    #[serde(default, deserialize_with = "quantity::optional_size")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalSize")]
     pub answer: Option<Bytes>,
     /// The number of rounds of each pair.
     pub rounds: u32,
     /// The time from an answer to the next message.
-    #[serde(default, deserialize_with = "quantity::time")]
-    #[schemars(with = "String")]
+    #[serde(default, with = "quantity::Time")]
     pub pause: Span,
 }
 

@@ -44,8 +44,7 @@ pub struct Requests {
     pub outstanding: Option<u32>,
     /// Closed loop: the mean of the exponentially distributed time from the end of a request to the
     /// next one.
-    #[serde(default, deserialize_with = "quantity::optional_time")]
-    #[schemars(with = "Option<String>")]
+    #[serde(default, with = "quantity::OptionalTime")]
     pub think_time: Option<Span>,
     /// The sizes of reads.
     pub sizes: FlowSizes,

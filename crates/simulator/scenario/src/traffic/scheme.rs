@@ -26,7 +26,7 @@ pub struct SharedScheme {
     /// The scheme, as `--cc` takes it.
     pub name: String,
     /// The share of the flows: each flow is drawn on its own.
-    #[serde(deserialize_with = "quantity::share")]
+    #[serde(with = "quantity::Share")]
     pub share: f64,
 }
 
