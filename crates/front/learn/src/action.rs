@@ -99,6 +99,23 @@ impl Action {
     }
 }
 
+/// A setting of a [`Control`] that cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ControlError {
+    /// The interval.
+    #[error("interval = {} us: expected a time from 1us to 1s", .0.as_us_f64())]
+    Interval(Span),
+    /// The step.
+    #[error("step = {0}: expected a number above 0 and at most 10")]
+    Step(f64),
+    /// The rate at the start.
+    #[error("initial = {0}: expected a number above 0 and at most 1")]
+    Initial(f64),
+    /// The name of an action.
+    #[error("action = {0:?}: expected \"change\", \"share\" or \"window\"")]
+    Action(String),
+}
+
 /// The way in which a flow is controlled: how often, by which actions, and from which rate on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Control {
@@ -115,29 +132,22 @@ impl Control {
     /// A control of these settings, as files and calls have them.
     ///
     /// # Errors
-    /// A sentence that says which of them cannot be, and what would be right.
-    pub fn of(interval: Span, action: &str, step: f64, initial: f64) -> Result<Self, String> {
+    /// One of them cannot be.
+    pub fn of(interval: Span, action: &str, step: f64, initial: f64) -> Result<Self, ControlError> {
         if !(Span::from_us(1)..=Span::from_secs(1)).contains(&interval) {
-            return Err(format!(
-                "interval = {} us: expected a time from 1us to 1s",
-                interval.as_us_f64()
-            ));
+            return Err(ControlError::Interval(interval));
         }
         if !(step > 0.0 && step <= 10.0) {
-            return Err(format!("step = {step}: expected a number above 0 and at most 10"));
+            return Err(ControlError::Step(step));
         }
         if !(initial > 0.0 && initial <= 1.0) {
-            return Err(format!("initial = {initial}: expected a number above 0 and at most 1"));
+            return Err(ControlError::Initial(initial));
         }
         let action = match action {
             "change" => Action::Change { step },
             "share" => Action::Share,
             "window" => Action::Window { step },
-            _ => {
-                return Err(format!(
-                    "action = {action:?}: expected \"change\", \"share\" or \"window\""
-                ));
-            }
+            _ => return Err(ControlError::Action(action.to_owned())),
         };
         Ok(Self { interval, action, initial })
     }

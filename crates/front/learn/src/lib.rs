@@ -28,7 +28,7 @@ mod planted;
 mod reward;
 mod tree;
 
-pub use action::{Action, Control};
+pub use action::{Action, Control, ControlError};
 pub use environment::{Environment, LearnError, Learner, Setup};
 pub use environments::Environments;
 pub use observation::{FEATURES, Feature, Observation, WIDTH};

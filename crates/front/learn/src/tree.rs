@@ -4,7 +4,7 @@ use incast_cc::Span;
 use incast_sim::scenario::guests::GuestError;
 use serde::Deserialize;
 
-use crate::action::Control;
+use crate::action::{Control, ControlError};
 use crate::observation::{FEATURES, WIDTH};
 
 /// A decision tree over observations, with the control that it was made for.
@@ -35,6 +35,9 @@ pub enum TreeError {
     /// A value that cannot be.
     #[error("{0}")]
     Value(String),
+    /// A setting of the control that cannot be.
+    #[error(transparent)]
+    Control(#[from] ControlError),
     /// The name cannot be had.
     #[error(transparent)]
     Name(#[from] GuestError),
@@ -76,8 +79,7 @@ impl Tree {
             Ok(interval) => interval,
             Err(error) => return wrong(format!("interval = {:?} {error}", file.interval)),
         };
-        let control = Control::of(interval, &file.action, file.step, file.initial)
-            .map_err(TreeError::Value)?;
+        let control = Control::of(interval, &file.action, file.step, file.initial)?;
         if file.nodes.is_empty() {
             return wrong("nodes: expected at least one".into());
         }

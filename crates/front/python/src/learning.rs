@@ -55,8 +55,8 @@ impl Environments {
         let length: Span = interval
             .parse()
             .map_err(|error| ParameterError::new_err(format!("interval = {interval:?} {error}")))?;
-        let control =
-            Control::of(length, action, step, initial).map_err(ParameterError::new_err)?;
+        let control = Control::of(length, action, step, initial)
+            .map_err(|error| ParameterError::new_err(error.to_string()))?;
         let [throughput, latency, loss] = reward;
         let reward = Reward { throughput, latency, loss };
         let learners = flows.into_iter().map(Learner::from).collect();

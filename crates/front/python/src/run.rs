@@ -155,8 +155,8 @@ pub(crate) fn run(
     let document = &*scenario.document;
     let seed = seed.unwrap_or(document.scenario().run.seed);
     let traces = trace_config(&traces)?;
-    let threads =
-        threads.map(str::parse::<Threads>).transpose().map_err(ParameterError::new_err)?;
+    let threads = threads.map(str::parse::<Threads>).transpose();
+    let threads = threads.map_err(|error| ParameterError::new_err(error.to_string()))?;
     let raised = Raised::default();
     let simulation = py
         .detach(|| {

@@ -34,8 +34,9 @@ impl Formats {
     /// # Errors
     /// The file cannot be read, or the scenario is wrong.
     pub fn load(self, path: &Path) -> Result<Document, ScenarioError> {
-        let text = input::text(path, input::MOST_OF_SCENARIO)
-            .map_err(|reason| ScenarioError::Unreadable { path: path.to_owned(), reason })?;
+        let text = input::text(path, input::MOST_OF_SCENARIO).map_err(|error| {
+            ScenarioError::Unreadable { path: path.to_owned(), reason: error.to_string() }
+        })?;
         self.parse(text, &path.display().to_string())
     }
 
@@ -105,12 +106,13 @@ impl Document {
             .parse()
             .map_err(|error: toml::de::Error| fail(&all, error.message().into()))?;
         for assignment in assignments.iter().map(AsRef::as_ref) {
-            let (path, value) = assignment.split_once('=').ok_or_else(|| {
-                fail(assignment, "expected KEY=VALUE, such as run.duration=50ms".into())
-            })?;
-            let keys: Vec<_> = path.trim().split('.').collect();
-            assign(&mut table, &keys, parse_value(value.trim()))
-                .map_err(|message| fail(assignment, message))?;
+            let parts = assignment.split_once('=').ok_or(AssignError::NoKey);
+            parts
+                .and_then(|(path, value)| {
+                    let keys: Vec<_> = path.trim().split('.').collect();
+                    assign(&mut table, &keys, parse_value(value.trim()))
+                })
+                .map_err(|error| fail(assignment, error.to_string()))?;
         }
         let text = toml::to_string(&table).map_err(|error| fail(&all, error.to_string()))?;
         let mut files = Files::of(&self.file, self.files.formats, self.files.texts.clone());
@@ -174,7 +176,7 @@ fn read_files(scenario: &mut Scenario, files: &mut Files) -> Result<(), Fault> {
     }
     for (number, traffic) in scenario.traffic.iter_mut().enumerate() {
         let read = traffic.kind.settings_mut().read_files(files);
-        read.map_err(|(field, message)| Fault::at([&"traffic", &number, &field], message))?;
+        read.map_err(|fault| fault.within(&[&"traffic", &number]))?;
     }
     Ok(())
 }
@@ -188,9 +190,20 @@ fn parse_value(text: &str) -> toml::Value {
         .unwrap_or_else(|| toml::Value::String(text.to_owned()))
 }
 
-fn assign(table: &mut toml::Table, keys: &[&str], value: toml::Value) -> Result<(), String> {
+/// An assignment that does not fit the scenario.
+#[derive(Debug, thiserror::Error)]
+enum AssignError {
+    #[error("expected KEY=VALUE, such as run.duration=50ms")]
+    NoKey,
+    #[error("{key} is a list; expected {key}.N with N from 0 to {last}")]
+    List { key: String, last: usize },
+    #[error("{key} is a value and has nothing called {inner:?}")]
+    Value { key: String, inner: String },
+}
+
+fn assign(table: &mut toml::Table, keys: &[&str], value: toml::Value) -> Result<(), AssignError> {
     let (key, rest) = match keys {
-        [] | [""] => return Err("expected KEY=VALUE, such as run.duration=50ms".into()),
+        [] | [""] => return Err(AssignError::NoKey),
         [key, rest @ ..] => (*key, rest),
     };
     if rest.is_empty() {
@@ -211,13 +224,10 @@ fn assign(table: &mut toml::Table, keys: &[&str], value: toml::Value) -> Result<
                     *element = value;
                     Ok(())
                 }
-                _ => Err(format!(
-                    "{key} is a list; expected {key}.N with N from 0 to {}",
-                    length.saturating_sub(1)
-                )),
+                _ => Err(AssignError::List { key: key.into(), last: length.saturating_sub(1) }),
             }
         }
-        _ => Err(format!("{key} is a value and has nothing called {:?}", rest[0])),
+        _ => Err(AssignError::Value { key: key.into(), inner: rest[0].into() }),
     }
 }
 

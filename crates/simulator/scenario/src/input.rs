@@ -5,7 +5,47 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use crate::foreign::{Flow, Format, Formats, Graph};
+use crate::foreign::{Flow, ForeignError, Format, Formats, Graph};
+use crate::workload::TableError;
+
+/// A file that a scenario names, and that does not give what it should.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InputError {
+    /// Two files, of which a run's directory could keep one.
+    #[error("{0} and {1} have one name; rename one of the files")]
+    OneName(String, String),
+    /// A file without a text.
+    #[error("cannot read {}: {reason}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: TextError,
+    },
+    /// A file of another simulator that cannot be converted.
+    #[error(transparent)]
+    Foreign(#[from] ForeignError),
+    /// A file that is no table of sizes.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+/// The reason why a file has no text.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TextError {
+    /// The system refuses to read it.
+    #[error(transparent)]
+    System(std::io::Error),
+    /// Other bytes.
+    #[error("not a text in UTF-8")]
+    NotText,
+    /// No file with a beginning and an end.
+    #[error("{0} is no regular file")]
+    Irregular(&'static str),
+    /// A file of more bytes than this.
+    #[error("more than {} MB", .0 / 1_000_000)]
+    TooLong(u64),
+}
 
 /// The largest scenario in bytes.
 pub(super) const MOST_OF_SCENARIO: u64 = 64_000_000;
@@ -46,23 +86,23 @@ impl Files {
     }
 
     /// The network in a file of another simulator.
-    pub(crate) fn graph(&mut self, format: Format, path: &str) -> Result<Graph, String> {
-        (self.formats.graph)(format, path, &self.read(path)?).map_err(|error| error.to_string())
+    pub(crate) fn graph(&mut self, format: Format, path: &str) -> Result<Graph, InputError> {
+        Ok((self.formats.graph)(format, path, &self.read(path)?)?)
     }
 
     /// The flows in a file of another simulator.
-    pub(crate) fn flows(&mut self, format: Format, path: &str) -> Result<Vec<Flow>, String> {
-        (self.formats.flows)(format, path, &self.read(path)?).map_err(|error| error.to_string())
+    pub(crate) fn flows(&mut self, format: Format, path: &str) -> Result<Vec<Flow>, InputError> {
+        Ok((self.formats.flows)(format, path, &self.read(path)?)?)
     }
 
     /// The text of a file, by the path that the scenario writes.
-    pub(crate) fn read(&mut self, path: &str) -> Result<String, String> {
+    pub(crate) fn read(&mut self, path: &str) -> Result<String, InputError> {
         if let Some(text) = self.texts.get(path) {
             return Ok(text.clone());
         }
         let name = base_name(path);
         if let Some(other) = self.texts.keys().find(|other| base_name(other) == name) {
-            return Err(format!("{other} and {path} have one name; rename one of the files"));
+            return Err(InputError::OneName(other.clone(), path.to_owned()));
         }
         // A stored result keeps base names only.
         if let Some(text) = self.known.get(path).or_else(|| self.known.get(name)) {
@@ -73,7 +113,7 @@ impl Files {
         let kept = self.folder.join(INPUTS).join(name);
         let found = if kept.is_file() { kept } else { self.folder.join(path) };
         let text = text(&found, MOST_OF_INPUT)
-            .map_err(|reason| format!("cannot read {}: {reason}", found.display()))?;
+            .map_err(|reason| InputError::Unreadable { path: found, reason })?;
         self.texts.insert(path.to_owned(), text.clone());
         Ok(text)
     }
@@ -86,26 +126,25 @@ pub(crate) fn base_name(path: &str) -> &str {
 
 /// The text of a file, or the reason why it cannot be read. Devices and pipes are refused, since
 /// they may have no end or no beginning.
-pub(super) fn text(path: &Path, most: u64) -> Result<String, String> {
+pub(super) fn text(path: &Path, most: u64) -> Result<String, TextError> {
     let said = |error: std::io::Error| match error.kind() {
-        ErrorKind::InvalidData => "not a text in UTF-8".into(),
-        _ => error.to_string(),
+        ErrorKind::InvalidData => TextError::NotText,
+        _ => TextError::System(error),
     };
     let about = std::fs::metadata(path).map_err(said)?;
     if !about.is_file() {
         let what = if about.is_dir() { "a directory" } else { "a device or a pipe" };
-        return Err(format!("{what} is no regular file"));
+        return Err(TextError::Irregular(what));
     }
-    let too_long = || format!("more than {} MB", most / 1_000_000);
     if about.len() > most {
-        return Err(too_long());
+        return Err(TextError::TooLong(most));
     }
     let mut text = String::new();
     // Some files of the system claim to be empty, and some have no end.
     let read = File::open(path).map_err(said)?.take(most + 1).read_to_string(&mut text);
     let read = read.map_err(said)?;
     if read as u64 > most {
-        return Err(too_long());
+        return Err(TextError::TooLong(most));
     }
     // Editors of Windows begin a text with a byte-order mark.
     if text.starts_with(MARK) {

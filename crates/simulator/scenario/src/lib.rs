@@ -71,7 +71,7 @@ pub use routing::{LinkEvent, LinkState, Routing, RoutingPath};
 pub use scheme::Scheme;
 pub use sizes::FlowSizes;
 pub use switch::{EcnScope, Pfc, Switch, Watchdog, WatchdogAction};
-pub use threads::Threads;
+pub use threads::{Threads, ThreadsError};
 pub use topology::settings::*;
 pub use topology::{Cable, GraphLink, HostGroup, NETWORKS, Network, NodeGroup, Uplink, topology};
 pub use traffic::{

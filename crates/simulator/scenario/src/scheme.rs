@@ -152,8 +152,7 @@ impl Scenario {
     }
 
     pub(super) fn resolve(&self, name: &str) -> Result<Scheme, Fault> {
-        let (name, variant) =
-            variant(name).map_err(|message| Fault::at([&"cc", &name], message))?;
+        let (name, variant) = variant(name)?;
         let section = self.cc.get(name);
         if let Some(date) = section.and_then(|section| section.get(DATE_FIELD)) {
             let message = format!("{} is a date or a time; expected a table", text_of(date));
@@ -234,7 +233,7 @@ impl Scenario {
         let transport = match field("transport") {
             Some(text) => {
                 one_of("transport", &text, &TransportKind::ALL.map(|kind| (kind.as_str(), kind)))
-                    .map_err(|message| Fault::at([&"cc", &name, &"transport"], message))?
+                    .map_err(|fault| fault.within(&[&"cc", &name]))?
             }
             None => self.transport.kind,
         };
@@ -248,19 +247,15 @@ impl Scenario {
         transport: TransportKind,
         field: &impl Fn(&str) -> Option<String>,
     ) -> Result<Signal, Fault> {
-        let at = |key: &'static str| {
-            move |message: String| {
-                Fault::at([&"cc", &name, &key as &dyn std::fmt::Display], message)
-            }
-        };
+        let inside = |fault: Fault| fault.within(&[&"cc", &name]);
         let kind = match field("signal") {
-            Some(text) => one_of("signal", &text, &SignalKind::NAMES).map_err(at("signal"))?,
+            Some(text) => one_of("signal", &text, &SignalKind::NAMES).map_err(inside)?,
             None => self.signal.kind,
         };
-        let stamps = self.timestamps_of(field).map_err(|(key, message)| at(key)(message))?;
+        let stamps = self.timestamps_of(field).map_err(inside)?;
         let place = |message: String| {
             if field("signal").is_some() {
-                at("signal")(message)
+                inside(Fault::at([&"signal"], message))
             } else {
                 Fault::at([&"signal", &"kind"], message)
             }
@@ -268,7 +263,8 @@ impl Scenario {
         let noise = match field("noise") {
             Some(text) => {
                 let span: Result<Span, _> = text.parse();
-                Some(span.map_err(|error| at("noise")(format!("noise = {text:?} {error}")))?)
+                let wrong = |error| Fault::at([&"noise"], format!("noise = {text:?} {error}"));
+                Some(span.map_err(wrong).map_err(inside)?)
             }
             None => self.signal.noise,
         };
@@ -291,24 +287,25 @@ impl Scenario {
     }
 }
 
-type Wrong = (&'static str, String);
-
 impl Scenario {
-    /// The TCP timestamps of a scheme's section, or of `[signal]`.
-    fn timestamps_of(&self, field: &impl Fn(&str) -> Option<String>) -> Result<Timestamps, Wrong> {
+    /// The TCP timestamps of a scheme's section, or of `[signal]`. Places of faults are counted from
+    /// the section.
+    fn timestamps_of(&self, field: &impl Fn(&str) -> Option<String>) -> Result<Timestamps, Fault> {
         let tick = match field("tick") {
             Some(text) => {
                 let span: Result<Span, _> = text.parse();
-                Some(span.map_err(|error| ("tick", format!("tick = {text:?} {error}")))?)
+                let wrong = |error| Fault::at([&"tick"], format!("tick = {text:?} {error}"));
+                Some(span.map_err(wrong)?)
             }
             None => self.signal.tick,
         };
         let tick = tick.unwrap_or(Span::from_ms(1));
         if tick.is_zero() {
-            return Err(("tick", "a clock that does not tick; expected such as \"1ms\"".into()));
+            let message = "a clock that does not tick; expected such as \"1ms\"";
+            return Err(Fault::at([&"tick"], message.into()));
         }
         let stack = match field("stack") {
-            Some(text) => one_of("stack", &text, &Stack::NAMES).map_err(|said| ("stack", said))?,
+            Some(text) => one_of("stack", &text, &Stack::NAMES)?,
             None => self.signal.stack.unwrap_or(Stack::Linux),
         };
         let stack = match stack {
@@ -320,11 +317,13 @@ impl Scenario {
     }
 }
 
-fn one_of<T: Copy>(what: &str, text: &str, known: &[(&'static str, T)]) -> Result<T, String> {
+/// The value of a name in a field. The place of a fault is counted from the scheme's section.
+fn one_of<T: Copy>(what: &str, text: &str, known: &[(&'static str, T)]) -> Result<T, Fault> {
     let found = known.iter().find(|(name, _)| *name == text).map(|&(_, value)| value);
     found.ok_or_else(|| {
         let names: Vec<_> = known.iter().map(|&(name, _)| name).collect();
-        format!("unknown {what} {text:?}{}", suggestion(text, &names))
+        let message = format!("unknown {what} {text:?}{}", suggestion(text, &names));
+        Fault::at([&what], message)
     })
 }
 
@@ -333,19 +332,19 @@ type Variant<'a> = (&'a str, Vec<(&'a str, &'a str)>);
 
 /// A scheme's name, and the settings in brackets behind it: of `timely[t_high=100us,beta=0.5]`
 /// `timely` and two of them.
-fn variant(scheme: &str) -> Result<Variant<'_>, String> {
+fn variant(scheme: &str) -> Result<Variant<'_>, Fault> {
     let expected = "expected such as timely[t_high=100us,beta=0.5]";
+    let wrong = |what: String| Fault::at([&"cc", &scheme], format!("{scheme}: {what}"));
     let Some((name, inside)) = scheme.split_once('[') else {
         return match scheme.split_once(']') {
-            Some(_) => Err(format!("{scheme}: \"]\" without \"[\"; {expected}")),
+            Some(_) => Err(wrong(format!("\"]\" without \"[\"; {expected}"))),
             None => Ok((scheme, Vec::new())),
         };
     };
-    let (inside, behind) = inside
-        .split_once(']')
-        .ok_or_else(|| format!("{scheme}: \"[\" without \"]\"; {expected}"))?;
+    let (inside, behind) =
+        inside.split_once(']').ok_or_else(|| wrong(format!("\"[\" without \"]\"; {expected}")))?;
     if !behind.is_empty() {
-        return Err(format!("{scheme}: {behind:?} behind the brackets; {expected}"));
+        return Err(wrong(format!("{behind:?} behind the brackets; {expected}")));
     }
     let mut settings: Vec<(&str, &str)> = Vec::new();
     for setting in inside.split(',') {
@@ -353,9 +352,9 @@ fn variant(scheme: &str) -> Result<Variant<'_>, String> {
             .split_once('=')
             .map(|(key, value)| (key.trim(), value.trim()))
             .filter(|(key, value)| !key.is_empty() && !value.is_empty())
-            .ok_or_else(|| format!("{scheme}: {setting:?} is not PARAMETER=VALUE; {expected}"))?;
+            .ok_or_else(|| wrong(format!("{setting:?} is not PARAMETER=VALUE; {expected}")))?;
         if settings.iter().any(|(other, _)| *other == key) {
-            return Err(format!("{scheme}: {key} is set twice; set it once"));
+            return Err(wrong(format!("{key} is set twice; set it once")));
         }
         settings.push((key, value));
     }

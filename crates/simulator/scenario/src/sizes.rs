@@ -12,10 +12,9 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use crate::input::Files;
 use crate::workload::{
-    Exponential, Interpolation, Pareto, SizeTable, Sizes, Uniform, Unit, named, tables,
+    Exponential, Interpolation, Pareto, SizeTable, Sizes, SizesError, Uniform, Unit, named, tables,
 };
-use incast_schema::quantity;
-use incast_schema::suggestion;
+use incast_schema::{Fault, quantity, suggestion};
 
 /// The payload of a packet in published scripts.
 const PAYLOAD: Bytes = Bytes::new(1_460);
@@ -38,13 +37,14 @@ pub enum FlowSizes {
 }
 
 impl FlowSizes {
-    /// Replaces the name of a file with its distribution.
-    pub(crate) fn fill(&mut self, files: &mut Files) -> Result<(), String> {
-        if let Self::File { path, unit, interpolation } = self {
-            let table = SizeTable::parse(&files.read(path)?, path, *unit, *interpolation);
-            let table = table.map_err(|error| error.to_string())?;
-            *self = Self::Known(Sizes::Table(table.into()));
-        }
+    /// Replaces the name of a file with its distribution, for sizes in a field.
+    pub(crate) fn fill(&mut self, files: &mut Files, field: &str) -> Result<(), Fault> {
+        let Self::File { path, unit, interpolation } = self else { return Ok(()) };
+        let table = files
+            .read(path)
+            .and_then(|text| Ok(SizeTable::parse(&text, path, *unit, *interpolation)?));
+        let table = table.map_err(|error| Fault::at([&field], error.to_string()))?;
+        *self = Self::Known(Sizes::Table(table.into()));
         Ok(())
     }
 
@@ -82,6 +82,27 @@ impl<'de> Visitor<'de> for SizesVisitor {
     }
 }
 
+/// Fields that are no sizes.
+#[derive(Debug, thiserror::Error)]
+enum FieldsError {
+    #[error("no table is called {name:?}{remedy}")]
+    Unknown { name: String, remedy: String },
+    #[error("sizes from nowhere; expected one of {0}")]
+    Nowhere(String),
+    #[error("{0} at once; expected one of them")]
+    Several(String),
+    #[error("{0} belongs to a file; expected it beside file = \"...\" only")]
+    OfFile(&'static str),
+    #[error("interpolation belongs to a table or a file; expected it there only")]
+    Interpolation,
+    #[error("payload without packets; expected unit = \"packets\" with it")]
+    Payload,
+    #[error("{0} sizes; expected the smallest and the largest")]
+    Ends(usize),
+    #[error(transparent)]
+    Law(#[from] SizesError),
+}
+
 /// The fields of all kinds, so that an error is about one of them and not about the kinds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -101,7 +122,7 @@ struct Fields {
 }
 
 impl Fields {
-    fn into_sizes(self) -> Result<FlowSizes, String> {
+    fn into_sizes(self) -> Result<FlowSizes, FieldsError> {
         let kinds = [
             ("table", self.table.is_some()),
             ("file", self.file.is_some()),
@@ -115,26 +136,20 @@ impl Fields {
         let all = kinds.map(|(kind, _)| kind).join(", ");
         match given[..] {
             [_] => {}
-            [] => return Err(format!("sizes from nowhere; expected one of {all}")),
-            _ => return Err(format!("{} at once; expected one of them", given.join(" and "))),
+            [] => return Err(FieldsError::Nowhere(all)),
+            _ => return Err(FieldsError::Several(given.join(" and "))),
         }
         let in_file = [("unit", self.unit.is_some()), ("payload", self.payload.is_some())];
         if let (Some((field, _)), None) = (in_file.iter().find(|(_, given)| *given), &self.file) {
-            return Err(format!(
-                "{field} belongs to a file; expected it beside file = \"...\" only"
-            ));
+            return Err(FieldsError::OfFile(field));
         }
         if self.interpolation.is_some() && self.table.is_none() && self.file.is_none() {
-            return Err("interpolation belongs to a table or a file; expected it there only".into());
+            return Err(FieldsError::Interpolation);
         }
         if let Some(path) = self.file {
             let unit = match (self.unit.unwrap_or(UnitName::Bytes), self.payload) {
                 (UnitName::Bytes, None) => Unit::Bytes,
-                (UnitName::Bytes, Some(_)) => {
-                    return Err(
-                        "payload without packets; expected unit = \"packets\" with it".into()
-                    );
-                }
+                (UnitName::Bytes, Some(_)) => return Err(FieldsError::Payload),
                 (UnitName::Packets, payload) => Unit::Packets(payload.unwrap_or(PAYLOAD)),
             };
             let interpolation = self.interpolation.unwrap_or_default();
@@ -149,13 +164,13 @@ impl Fields {
             Sizes::Fixed(size)
         } else if let Some(ends) = self.uniform {
             let [Size(low), Size(high)] = ends[..] else {
-                return Err(format!("{} sizes; expected the smallest and the largest", ends.len()));
+                return Err(FieldsError::Ends(ends.len()));
             };
-            Sizes::Uniform(Uniform::new(low, high).map_err(|error| error.to_string())?)
+            Sizes::Uniform(Uniform::new(low, high)?)
         } else if let Some(mean) = self.exponential {
             Sizes::Exponential(Exponential::new(mean))
         } else if let Some(ParetoFields { mean, shape, max }) = self.pareto {
-            Sizes::Pareto(Pareto::new(mean, shape, max).map_err(|error| error.to_string())?)
+            Sizes::Pareto(Pareto::new(mean, shape, max)?)
         } else {
             unreachable!("one kind was given")
         };
@@ -169,7 +184,7 @@ impl Fields {
 struct Name(Arc<SizeTable>);
 
 impl Name {
-    fn find(name: &str) -> Result<Self, String> {
+    fn find(name: &str) -> Result<Self, FieldsError> {
         if let Some(shipped) = named(name) {
             return Ok(Self(shipped.table.clone()));
         }
@@ -180,14 +195,14 @@ impl Name {
         } else {
             suggestion(name, &tables().iter().map(|shipped| shipped.name).collect::<Vec<_>>())
         };
-        Err(format!("no table is called {name:?}{remedy}"))
+        Err(FieldsError::Unknown { name: name.to_owned(), remedy })
     }
 }
 
 impl TryFrom<String> for Name {
-    type Error = String;
+    type Error = FieldsError;
 
-    fn try_from(name: String) -> Result<Self, String> {
+    fn try_from(name: String) -> Result<Self, FieldsError> {
         Self::find(&name)
     }
 }
@@ -288,7 +303,6 @@ mod tests {
 
     use super::*;
     use crate::foreign::Formats;
-    use incast_schema::Fault;
 
     #[derive(Debug, Deserialize)]
     struct Traffic {
@@ -340,7 +354,7 @@ mod tests {
         let jumbo =
             read("{ file = \"mine.cdf\", unit = \"packets\", payload = \"8960B\" }").unwrap();
         let mean = |mut sizes: FlowSizes| {
-            sizes.fill(&mut mine("0 0\n10 100\n")).unwrap();
+            sizes.fill(&mut mine("0 0\n10 100\n"), "sizes").unwrap();
             sizes.known().mean()
         };
         assert_eq!([bytes, packets, jumbo].map(mean), [10.0, 5.0 * 1_460.0, 5.0 * 8_960.0]);
@@ -349,11 +363,13 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_file_is_told_when_it_is_read() {
         let mut sizes = read("{ file = \"a/mine.cdf\" }").unwrap();
-        let error = sizes.fill(&mut mine("0 0\n10 x\n")).unwrap_err();
-        assert_eq!(error, "a/mine.cdf:2: \"x\" is not a number; expected one such as 0.25");
-        let mut none = Files::of("f", Formats::NONE, BTreeMap::new());
-        let error = sizes.fill(&mut none).unwrap_err();
-        assert!(error.starts_with("cannot read a/mine.cdf: "), "{error}");
+        let mut error = |mut files| sizes.fill(&mut files, "sizes").unwrap_err().into_message();
+        assert_eq!(
+            error(mine("0 0\n10 x\n")),
+            "a/mine.cdf:2: \"x\" is not a number; expected one such as 0.25"
+        );
+        let none = error(Files::of("f", Formats::NONE, BTreeMap::new()));
+        assert!(none.starts_with("cannot read a/mine.cdf: "), "{none}");
     }
 
     #[test]

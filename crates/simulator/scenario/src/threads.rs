@@ -55,13 +55,18 @@ impl fmt::Display for Threads {
     }
 }
 
-impl FromStr for Threads {
-    type Err = String;
+/// A number of threads that is not allowed, as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("threads {0}: expected {EXPECTED}")]
+pub struct ThreadsError(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Threads {
+    type Err = ThreadsError;
+
+    fn from_str(text: &str) -> Result<Self, ThreadsError> {
         let count = || text.parse().ok().and_then(Self::counted);
         if text == "auto" { Some(Self::Auto) } else { count() }
-            .ok_or_else(|| format!("threads {text:?}: expected {EXPECTED}"))
+            .ok_or_else(|| ThreadsError(format!("{text:?}")))
     }
 }
 
@@ -79,17 +84,17 @@ impl<'de> Deserialize<'de> for Threads {
                 if text == "auto" {
                     return Ok(Threads::Auto);
                 }
-                Err(E::custom(format!("threads {text:?}: expected {EXPECTED}")))
+                Err(E::custom(ThreadsError(format!("{text:?}"))))
             }
 
             fn visit_i64<E: Error>(self, count: i64) -> Result<Threads, E> {
                 Threads::counted(count.into())
-                    .ok_or_else(|| E::custom(format!("threads {count}: expected {EXPECTED}")))
+                    .ok_or_else(|| E::custom(ThreadsError(count.to_string())))
             }
 
             fn visit_u64<E: Error>(self, count: u64) -> Result<Threads, E> {
                 Threads::counted(count.into())
-                    .ok_or_else(|| E::custom(format!("threads {count}: expected {EXPECTED}")))
+                    .ok_or_else(|| E::custom(ThreadsError(count.to_string())))
             }
         }
         input.deserialize_any(Written)

@@ -1,7 +1,5 @@
 //! Checks of traffic classes: distinct names, and settings that can be obeyed.
 
-use std::fmt::Display;
-
 use super::super::Scenario;
 use super::super::class::{ACK, Class, MOST_CLASSES};
 use incast_schema::Fault;
@@ -18,20 +16,18 @@ pub(super) fn check_classes(scenario: &Scenario) -> Result<(), Fault> {
         return Err(Fault::at([&"class", &most], message));
     }
     for (number, class) in scenario.class.iter().enumerate() {
-        let fault = |(field, message): (&'static str, String)| {
-            Fault::at([&"class", &number as &dyn Display, &field], message)
-        };
-        check_name(scenario, number, class).map_err(fault)?;
-        check_class(scenario, class).map_err(fault)?;
-        check_marking(number, class)?;
-        check_order(scenario, number, class)?;
+        check_name(scenario, number, class)
+            .and_then(|()| check_class(scenario, class))
+            .and_then(|()| check_marking(class))
+            .and_then(|()| check_order(scenario, class))
+            .map_err(|fault| fault.within(&[&"class", &number]))?;
     }
     Ok(())
 }
 
-fn check_marking(number: usize, class: &Class) -> Result<(), Fault> {
+fn check_marking(class: &Class) -> Result<(), Fault> {
     let Some(aqm) = &class.aqm else { return Ok(()) };
-    let fault = |message| Err(Fault::at([&"class", &number, &"aqm"], message));
+    let fault = |message| Err(Fault::at([&"aqm"], message));
     if class.ecn_threshold.is_some() {
         return fault(super::switch::two_markings(&format!("class {:?}", class.name)));
     }
@@ -39,62 +35,62 @@ fn check_marking(number: usize, class: &Class) -> Result<(), Fault> {
         let kind = aqm.kind();
         return fault(format!("a {kind} queue is one of a whole port; move it to [switch.aqm]"));
     }
-    aqm.check().map_err(|(field, message)| {
-        Fault::at([&"class", &number as &dyn Display, &"aqm", &field], message)
-    })
+    aqm.check().map_err(|(field, message)| Fault::at([&"aqm", &field], message))
 }
 
-fn check_order(scenario: &Scenario, number: usize, class: &Class) -> Result<(), Fault> {
+fn check_order(scenario: &Scenario, class: &Class) -> Result<(), Fault> {
     if let Some(discipline) = &class.discipline {
-        discipline.check().map_err(|(field, message)| {
-            Fault::at([&"class", &number as &dyn Display, &"discipline", &field], message)
-        })?;
+        discipline
+            .check()
+            .map_err(|(field, message)| Fault::at([&"discipline", &field], message))?;
     }
     let field = if class.discipline.is_some() { "discipline" } else { "aqm" };
     let class = scenario.resolve_class(class);
-    super::switch::in_order(class.aqm.as_ref(), &class.discipline)
-        .map_err(|message| Fault::at([&"class", &number, &field], message))
+    super::switch::in_order(field, class.aqm.as_ref(), &class.discipline)
 }
 
-/// The name of a field, and a sentence that says what is wrong with it.
-type Wrong = (&'static str, String);
-
-fn check_name(scenario: &Scenario, number: usize, class: &Class) -> Result<(), Wrong> {
+fn check_name(scenario: &Scenario, number: usize, class: &Class) -> Result<(), Fault> {
     let name = &class.name;
     if name.trim().is_empty() {
-        return Err(("name", "a class without a name; expected one such as \"bulk\"".into()));
+        return Err(Fault::at(
+            [&"name"],
+            "a class without a name; expected one such as \"bulk\"".into(),
+        ));
     }
     if scenario.class[..number].iter().any(|other| other.name == *name) {
-        return Err(("name", format!("class {name:?} is there twice; rename one")));
+        return Err(Fault::at([&"name"], format!("class {name:?} is there twice; rename one")));
     }
     if name == ACK && scenario.may_prioritise_acks() {
         let message = format!(
             "transport.ack_priority adds a class {name:?} above all; rename this one, or set \
              transport.ack_priority to false"
         );
-        return Err(("name", message));
+        return Err(Fault::at([&"name"], message));
     }
     Ok(())
 }
 
-fn check_class(scenario: &Scenario, class: &Class) -> Result<(), Wrong> {
+fn check_class(scenario: &Scenario, class: &Class) -> Result<(), Fault> {
     let (switch, name) = (&scenario.switch, &class.name);
     if let Some(weight) = class.weight
         && !WEIGHTS.contains(&weight)
     {
         let (low, high) = (WEIGHTS.start(), WEIGHTS.end());
-        return Err(("weight", format!("{weight} is out of range; expected {low} to {high}")));
+        return Err(Fault::at(
+            [&"weight"],
+            format!("{weight} is out of range; expected {low} to {high}"),
+        ));
     }
     if class.pfc == Some(true) && !switch.pfc.enabled {
         let message = format!("PFC is off, so it cannot protect {name:?}; set switch.pfc.enabled");
-        return Err(("pfc", message));
+        return Err(Fault::at([&"pfc"], message));
     }
     let limits = [("queue_limit", class.queue_limit.is_some()), ("alpha", class.alpha.is_some())];
     if limits.iter().all(|&(_, set)| set) {
         let message = format!(
             "class {name:?} has a queue_limit and an alpha; only one can hold, take one out"
         );
-        return Err(("alpha", message));
+        return Err(Fault::at([&"alpha"], message));
     }
     if switch.pfc.enabled
         && class.pfc != Some(false)
@@ -104,17 +100,17 @@ fn check_class(scenario: &Scenario, class: &Class) -> Result<(), Wrong> {
             "PFC protects class {name:?}, so its queues have no limit; take it out, or set the \
              class's pfc to false"
         );
-        return Err((field, message));
+        return Err(Fault::at([&field], message));
     }
     if class.ecn_at.is_some() && scenario.resolve_class(class).ecn_threshold.is_none() {
         let message = format!(
             "class {name:?} has no threshold that ecn_at could say the moment of; give it an \
              ecn_threshold, or take ecn_at out"
         );
-        return Err(("ecn_at", message));
+        return Err(Fault::at([&"ecn_at"], message));
     }
     if let Some(limit) = class.queue_limit {
-        super::switch::fits(scenario, limit).map_err(|message| ("queue_limit", message))?;
+        super::switch::fits(scenario, "queue_limit", limit)?;
     }
     Ok(())
 }

@@ -7,33 +7,39 @@ use crate::buffers::{headroom, protected_classes};
 use incast_plan::topology::Topology;
 use incast_schema::Fault;
 
-/// Checks that a limit can be reached and lets packets through.
-pub(super) fn fits(scenario: &Scenario, limit: Bytes) -> Result<(), String> {
+/// Checks that the limit in a field can be reached and lets packets through.
+pub(super) fn fits(scenario: &Scenario, field: &str, limit: Bytes) -> Result<(), Fault> {
     let (buffer, mtu) = (scenario.switch.buffer, scenario.transport.mtu);
-    if limit > buffer {
-        return Err(format!("a queue of {limit} does not fit the buffer of {buffer}"));
-    }
-    if limit < mtu {
-        return Err(format!("a limit of {limit} drops every packet of {mtu}; make it larger"));
-    }
-    Ok(())
+    let message = if limit > buffer {
+        format!("a queue of {limit} does not fit the buffer of {buffer}")
+    } else if limit < mtu {
+        format!("a limit of {limit} drops every packet of {mtu}; make it larger")
+    } else {
+        return Ok(());
+    };
+    Err(Fault::at([&field], message))
 }
 
 pub(super) fn two_markings(place: &str) -> String {
     format!("{place} has an ecn_threshold and an aqm; only one can judge, take one out")
 }
 
-/// Checks that queue management and discipline can be combined.
-pub(super) fn in_order(aqm: Option<&Aqm>, discipline: &QueueDiscipline) -> Result<(), String> {
-    match aqm {
-        Some(aqm) if !aqm.is_of_whole_port() && !discipline.is_fifo() => Err(format!(
-            "queue management ({}) judges packets in the order in which they came, which {} does \
-             not keep; take one out",
-            aqm.kind(),
-            discipline.kind()
-        )),
-        _ => Ok(()),
-    }
+/// Checks that queue management and discipline can be combined, or says that of a field.
+pub(super) fn in_order(
+    field: &str,
+    aqm: Option<&Aqm>,
+    discipline: &QueueDiscipline,
+) -> Result<(), Fault> {
+    let Some(aqm) = aqm.filter(|aqm| !aqm.is_of_whole_port() && !discipline.is_fifo()) else {
+        return Ok(());
+    };
+    let message = format!(
+        "queue management ({}) judges packets in the order in which they came, which {} does not \
+         keep; take one out",
+        aqm.kind(),
+        discipline.kind()
+    );
+    Err(Fault::at([&field], message))
 }
 
 /// The largest burst of a token bucket.
@@ -85,7 +91,7 @@ pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fa
     let switch = &scenario.switch;
     for (field, limit) in [("queue_limit", switch.queue_limit), ("port_limit", switch.port_limit)] {
         if let Some(limit) = limit {
-            fits(scenario, limit).map_err(|message| Fault::at([&"switch", &field], message))?;
+            fits(scenario, field, limit).map_err(|fault| fault.within(&[&"switch"]))?;
         }
     }
     check_burst(scenario, net)?;
@@ -100,8 +106,8 @@ pub(super) fn check_switch(scenario: &Scenario, net: &Topology) -> Result<(), Fa
         .discipline
         .check()
         .map_err(|(field, message)| Fault::at([&"switch", &"discipline", &field], message))?;
-    in_order(switch.aqm.as_ref(), &switch.discipline)
-        .map_err(|message| Fault::at([&"switch", &"discipline"], message))?;
+    in_order("discipline", switch.aqm.as_ref(), &switch.discipline)
+        .map_err(|fault| fault.within(&[&"switch"]))?;
     switch.feedback.check().map_err(|(kind, (field, message))| {
         Fault::at([&"switch", &"feedback", &kind, &field], message)
     })?;

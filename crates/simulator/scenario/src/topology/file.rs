@@ -9,7 +9,7 @@ use super::graph::{Graph, GraphLink, NodeGroup};
 use super::parts::Named;
 use super::{Network, NetworkKind};
 use crate::foreign;
-use crate::input::Files;
+use crate::input::{Files, InputError};
 
 /// A network in a file of another simulator.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@ pub struct File {
 
 impl File {
     /// The network that the file describes.
-    fn graph(&self, files: &mut Files) -> Result<Graph, String> {
+    fn graph(&self, files: &mut Files) -> Result<Graph, InputError> {
         let graph = files.graph(self.format, &self.path)?;
         let single = |name: String| NodeGroup { name, count: None };
         let numbered = (0..).zip(&graph.hosts).all(|(i, name)| *name == format!("host{i}"));
@@ -51,7 +51,7 @@ impl NetworkKind for File {
         "A file of another simulator, which becomes a graph when the scenario is read.";
 
     fn read(&self, files: &mut Files) -> Result<Option<Network>, Fault> {
-        let graph = self.graph(files).map_err(|message| Fault::at([&"path"], message))?;
+        let graph = self.graph(files).map_err(|error| Fault::at([&"path"], error.to_string()))?;
         Ok(Some(Network::Graph(graph)))
     }
 

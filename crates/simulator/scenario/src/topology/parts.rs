@@ -101,7 +101,7 @@ impl HostGroup {
     /// Checks the name, and the number of `each` hosts on each of `switches` switches. `field`
     /// holds the group.
     pub(super) fn check(&self, field: &str, each: u32, switches: u32) -> Result<(), Fault> {
-        check_name(&self.name, "host").map_err(|message| Fault::at([&field, &"name"], message))?;
+        check_name(&self.name, "host").map_err(|fault| fault.within(&[&field]))?;
         let all = u64::from(each) * u64::from(switches);
         if all == 0 || all > MAX_HOSTS {
             let message = out_of_bounds(u64::from(each), all, MAX_HOSTS, "hosts");
@@ -215,7 +215,7 @@ impl Names {
     /// number.
     pub(super) fn add(&mut self, group: Named<'_>, (what, most): (&str, u64)) -> Result<(), Fault> {
         let one = if what == "hosts" { "host" } else { "switch" };
-        check_name(group.name, one).map_err(|message| Fault::at([&"name"], message))?;
+        check_name(group.name, one)?;
         let count = group.hosts();
         self.added += count;
         if count == 0 || self.added > most {
@@ -231,15 +231,16 @@ impl Names {
     }
 }
 
-fn check_name(name: &str, what: &str) -> Result<(), String> {
+fn check_name(name: &str, what: &str) -> Result<(), Fault> {
     let well_formed = name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if well_formed {
         return Ok(());
     }
-    Err(format!(
+    let message = format!(
         "{name:?} is no name for a {what}; expected a letter, then letters, digits, - and _"
-    ))
+    );
+    Err(Fault::at([&"name"], message))
 }
 
 #[cfg(test)]

@@ -88,20 +88,22 @@ impl Settings for FlowList {
 }
 
 impl Kind for FlowList {
-    fn read_files(&mut self, files: &mut Files) -> Result<(), (&'static str, String)> {
+    fn read_files(&mut self, files: &mut Files) -> Result<(), Fault> {
         let (path, format) = match (&self.file, self.format) {
             (None, None) => return Ok(()),
             (Some(path), Some(format)) => (path, format),
             (Some(_), None) => {
                 let names: Vec<_> = foreign::Format::NAMES.iter().map(|(name, _)| *name).collect();
                 let message = format!("a file needs a format; expected {}", names.join(", "));
-                return Err(("file", message));
+                return Err(Fault::at([&"file"], message));
             }
             (None, Some(_)) => {
-                return Err(("format", "a format needs a file; set it, or take it out".into()));
+                let message = "a format needs a file; set it, or take it out";
+                return Err(Fault::at([&"format"], message.into()));
             }
         };
-        let flows = files.flows(format, path).map_err(|message| ("file", message))?;
+        let flows = files.flows(format, path);
+        let flows = flows.map_err(|error| Fault::at([&"file"], error.to_string()))?;
         self.list.extend(flows.into_iter().map(ListedFlow::from));
         Ok(())
     }

@@ -33,8 +33,8 @@ pub(crate) trait Kind: Debug {
     /// Replaces the names of files with their content.
     ///
     /// # Errors
-    /// The name of a setting, and a sentence that says what is wrong with it.
-    fn read_files(&mut self, _files: &mut Files) -> Result<(), (&'static str, String)> {
+    /// A file is wrong. The place is counted from the traffic.
+    fn read_files(&mut self, _files: &mut Files) -> Result<(), Fault> {
         Ok(())
     }
 

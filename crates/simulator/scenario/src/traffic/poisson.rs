@@ -66,8 +66,8 @@ impl Settings for Poisson {
 }
 
 impl Kind for Poisson {
-    fn read_files(&mut self, files: &mut Files) -> Result<(), (&'static str, String)> {
-        self.sizes.fill(files).map_err(|message| ("sizes", message))
+    fn read_files(&mut self, files: &mut Files) -> Result<(), Fault> {
+        self.sizes.fill(files, "sizes")
     }
 
     fn check(&self, checked: &Checked<'_>) -> Result<Counts, Fault> {

@@ -114,10 +114,9 @@ impl Settings for Requests {
 }
 
 impl Kind for Requests {
-    fn read_files(&mut self, files: &mut Files) -> Result<(), (&'static str, String)> {
-        self.sizes.fill(files).map_err(|message| ("sizes", message))?;
-        let Some(sizes) = &mut self.write_sizes else { return Ok(()) };
-        sizes.fill(files).map_err(|message| ("write_sizes", message))
+    fn read_files(&mut self, files: &mut Files) -> Result<(), Fault> {
+        self.sizes.fill(files, "sizes")?;
+        self.write_sizes.as_mut().map_or(Ok(()), |sizes| sizes.fill(files, "write_sizes"))
     }
 
     fn check(&self, checked: &Checked<'_>) -> Result<Counts, Fault> {
