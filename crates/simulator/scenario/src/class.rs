@@ -1,7 +1,5 @@
 //! The traffic classes of a scenario.
 
-use std::collections::BTreeMap;
-
 use incast_cc::{Bytes, Fraction};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -133,11 +131,8 @@ impl Scenario {
 
     /// Whether the scenario, or a scheme of it, chooses the transport `kind`.
     fn carries(&self, kind: TransportKind) -> bool {
-        let is = |text: &str| text == kind.as_str();
-        let own = |section: &BTreeMap<String, toml::Value>| {
-            section.get("transport").and_then(toml::Value::as_str).is_some_and(is)
-        };
-        self.transport.kind == kind || self.cc.values().any(own)
+        self.transport.kind == kind
+            || self.cc.values().any(|section| section.transport == Some(kind))
     }
 
     fn plain_class(&self, name: &str, protected: bool) -> ResolvedClass {

@@ -33,6 +33,7 @@ mod receivers;
 mod resolved;
 mod routing;
 mod scheme;
+mod section;
 mod settings;
 mod sizes;
 mod switch;
@@ -69,6 +70,7 @@ pub use receivers::Receiver;
 pub use resolved::{Resolved, ResolvedHost, ResolvedQueue};
 pub use routing::{LinkEvent, LinkState, Routing, RoutingPath};
 pub use scheme::Scheme;
+pub use section::Section;
 pub use sizes::FlowSizes;
 pub use switch::{EcnScope, Pfc, Switch, Watchdog, WatchdogAction};
 pub use threads::{Threads, ThreadsError};
@@ -133,8 +135,11 @@ pub struct Scenario {
     /// published set of values. The fields `transport` and `signal` replace the scenario's settings
     /// for this scheme. All other fields are parameters of the algorithm.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, BTreeMap<String, serde_json::Value>>")]
-    pub cc: BTreeMap<String, BTreeMap<String, toml::Value>>,
+    #[schemars(
+        with = "BTreeMap<String, BTreeMap<String, serde_json::Value>>",
+        extend("default" = {})
+    )]
+    pub cc: BTreeMap<String, Section>,
     /// Published results by scheme, shown beside the simulated ones.
     #[serde(default)]
     pub published: BTreeMap<String, Published>,

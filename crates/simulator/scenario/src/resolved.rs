@@ -9,7 +9,7 @@ use incast_plan::RoutingKind;
 use incast_plan::flows::Operation;
 use incast_plan::topology::{Cable, Node, Topology};
 
-use crate::scheme::{RESERVED, text_of};
+use crate::section::Section;
 use crate::traffic::resolved::ResolvedTraffic;
 use crate::{Aqm, Opens, ResolvedClass, Scenario, shared_buffers, topology};
 
@@ -71,10 +71,7 @@ impl Scenario {
     /// The resolved plan of this scenario, without building its network.
     pub fn resolved(&self) -> Resolved {
         let net = topology(self);
-        let set = |section: &BTreeMap<String, toml::Value>| {
-            let own = section.iter().filter(|(key, _)| !RESERVED.contains(&key.as_str()));
-            own.map(|(key, value)| (key.clone(), text_of(value))).collect()
-        };
+        let set = |section: &Section| section.parameters.clone().into_iter().collect();
         Resolved {
             network: self.network.kind(),
             burst: self.switch.burst,

@@ -12,7 +12,7 @@ use super::{
     Ecn, ResolvedClass, Scenario, ScenarioError, SignalKind, Stack, Switch, Traffic, TransportKind,
     guests,
 };
-use incast_schema::DATE_FIELD;
+use crate::section::{RESERVED, Section};
 use incast_schema::{Fault, suggestion};
 
 /// The algorithm of a run's flows, with its transport and signal.
@@ -25,10 +25,6 @@ pub struct Scheme {
     /// The RTT that the algorithm gets.
     pub signal: Signal,
 }
-
-/// The fields of a `[cc.NAME]` that are not parameters of the algorithm.
-pub(crate) const RESERVED: [&str; 7] =
-    ["algorithm", "preset", "transport", "signal", "noise", "tick", "stack"];
 
 impl Scheme {
     /// The feedback of ports that the algorithm understands, if they speak it.
@@ -153,19 +149,9 @@ impl Scenario {
 
     pub(super) fn resolve(&self, name: &str) -> Result<Scheme, Fault> {
         let (name, variant) = variant(name)?;
-        let section = self.cc.get(name);
-        if let Some(date) = section.and_then(|section| section.get(DATE_FIELD)) {
-            let message = format!("{} is a date or a time; expected a table", text_of(date));
-            return Err(Fault::at([&"cc", &name], message));
-        }
-        let mut settings: BTreeMap<&str, String> = section
-            .into_iter()
-            .flatten()
-            .map(|(key, value)| (key.as_str(), text_of(value)))
-            .collect();
-        let field = |key: &str| section.and_then(|section| section.get(key)).map(text_of);
-        let named = field("algorithm");
-        let (algorithm_name, preset) = match &named {
+        let none = Section::default();
+        let section = self.cc.get(name).unwrap_or(&none);
+        let (algorithm_name, preset) = match &section.algorithm {
             Some(algorithm) => (algorithm.as_str(), None),
             None if guests::is_known(name) => (name, None),
             None => {
@@ -179,11 +165,10 @@ impl Scenario {
                 "unknown algorithm {algorithm_name:?}{}",
                 suggestion(algorithm_name, &known)
             );
-            let place = if named.is_some() { "algorithm" } else { "" };
+            let place = if section.algorithm.is_some() { "algorithm" } else { "" };
             Fault::at([&"cc", &name, &place], message)
         })?;
-        let in_section = field("preset");
-        if let Some(preset) = in_section.as_deref().or(preset) {
+        if let Some(preset) = section.preset.as_deref().or(preset) {
             algorithm.apply_preset(preset).map_err(|_| {
                 let known: Vec<_> = algorithm.presets().iter().map(|preset| preset.name).collect();
                 let message = format!(
@@ -193,7 +178,6 @@ impl Scenario {
                 Fault::at([&"cc", &name, &"preset"], message)
             })?;
         }
-        settings.retain(|key, _| !RESERVED.contains(key));
         if let Some((key, _)) = variant.iter().find(|(key, _)| RESERVED.contains(key)) {
             let message = format!(
                 "{key} is no parameter of {algorithm_name}; expected one in brackets, and {key} in \
@@ -201,7 +185,8 @@ impl Scenario {
             );
             return Err(Fault::at([&"cc", &name, key], message));
         }
-        settings.extend(variant.into_iter().map(|(key, value)| (key, value.to_owned())));
+        let own = section.parameters.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        let settings: BTreeMap<&str, &str> = own.chain(variant).collect();
         for (key, text) in &settings {
             algorithm.set(key, text).map_err(|error| {
                 let message = match error {
@@ -230,54 +215,34 @@ impl Scenario {
             let set_here = settings.contains_key(one);
             Fault::at([&"cc", &name, if set_here { &one } else { &other }], message)
         })?;
-        let transport = match field("transport") {
-            Some(text) => {
-                one_of("transport", &text, &TransportKind::ALL.map(|kind| (kind.as_str(), kind)))
-                    .map_err(|fault| fault.within(&[&"cc", &name]))?
-            }
-            None => self.transport.kind,
-        };
-        let signal = self.signal_of(name, transport, &field)?;
+        let transport = section.transport.unwrap_or(self.transport.kind);
+        let signal = self.signal_of(name, section, transport)?;
         Ok(Scheme { algorithm, transport, signal })
     }
 
+    /// The RTT that the algorithm of the section `name` gets.
     fn signal_of(
         &self,
         name: &str,
+        section: &Section,
         transport: TransportKind,
-        field: &impl Fn(&str) -> Option<String>,
     ) -> Result<Signal, Fault> {
-        let inside = |fault: Fault| fault.within(&[&"cc", &name]);
-        let kind = match field("signal") {
-            Some(text) => one_of("signal", &text, &SignalKind::NAMES).map_err(inside)?,
-            None => self.signal.kind,
+        let kind = section.signal.unwrap_or(self.signal.kind);
+        let stamps = self.timestamps_of(section).map_err(|fault| fault.within(&[&"cc", &name]))?;
+        let wrong = |message: &str| {
+            Err(match section.signal {
+                Some(_) => Fault::at([&"cc", &name, &"signal"], message.into()),
+                None => Fault::at([&"signal", &"kind"], message.into()),
+            })
         };
-        let stamps = self.timestamps_of(field).map_err(inside)?;
-        let place = |message: String| {
-            if field("signal").is_some() {
-                inside(Fault::at([&"signal"], message))
-            } else {
-                Fault::at([&"signal", &"kind"], message)
-            }
-        };
-        let noise = match field("noise") {
-            Some(text) => {
-                let span: Result<Span, _> = text.parse();
-                let wrong = |error| Fault::at([&"noise"], format!("noise = {text:?} {error}"));
-                Some(span.map_err(wrong).map_err(inside)?)
-            }
-            None => self.signal.noise,
-        };
-        Ok(match (kind, noise) {
+        Ok(match (kind, section.noise.or(self.signal.noise)) {
             (SignalKind::Rtt, _) => Signal::Rtt,
             (SignalKind::Noise, Some(noise)) => Signal::Noise(noise),
             (SignalKind::Noise, None) => {
-                let message = "rtt+noise adds nothing; set noise, such as \"10us\"".into();
-                return Err(place(message));
+                return wrong("rtt+noise adds nothing; set noise, such as \"10us\"");
             }
             (SignalKind::TcpTimestamps, _) if !facts(transport).is_tcp => {
-                let message = "messages have no TCP timestamps; set the transport to \"stream\"";
-                return Err(place(message.into()));
+                return wrong("messages have no TCP timestamps; set the transport to \"stream\"");
             }
             (SignalKind::TcpTimestamps, _) => Signal::Timestamps(stamps),
             (SignalKind::SoftwareTimestamps, _) => Signal::SoftwareTimestamps,
@@ -285,46 +250,22 @@ impl Scenario {
             (SignalKind::Oracle, _) => Signal::Oracle,
         })
     }
-}
 
-impl Scenario {
-    /// The TCP timestamps of a scheme's section, or of `[signal]`. Places of faults are counted from
-    /// the section.
-    fn timestamps_of(&self, field: &impl Fn(&str) -> Option<String>) -> Result<Timestamps, Fault> {
-        let tick = match field("tick") {
-            Some(text) => {
-                let span: Result<Span, _> = text.parse();
-                let wrong = |error| Fault::at([&"tick"], format!("tick = {text:?} {error}"));
-                Some(span.map_err(wrong)?)
-            }
-            None => self.signal.tick,
-        };
-        let tick = tick.unwrap_or(Span::from_ms(1));
+    /// The TCP timestamps of a scheme's section, or of `[signal]`. Places of faults count from the
+    /// section.
+    fn timestamps_of(&self, section: &Section) -> Result<Timestamps, Fault> {
+        let tick = section.tick.or(self.signal.tick).unwrap_or(Span::from_ms(1));
         if tick.is_zero() {
             let message = "a clock that does not tick; expected such as \"1ms\"";
             return Err(Fault::at([&"tick"], message.into()));
         }
-        let stack = match field("stack") {
-            Some(text) => one_of("stack", &text, &Stack::NAMES)?,
-            None => self.signal.stack.unwrap_or(Stack::Linux),
-        };
-        let stack = match stack {
+        let stack = match section.stack.or(self.signal.stack).unwrap_or(Stack::Linux) {
             Stack::Ns327 => incast_transport::Stack::Ns327,
             Stack::Ns3 => incast_transport::Stack::Ns3,
             Stack::Linux => incast_transport::Stack::Linux,
         };
         Ok(Timestamps { tick, stack })
     }
-}
-
-/// The value of a name in a field. The place of a fault is counted from the scheme's section.
-fn one_of<T: Copy>(what: &str, text: &str, known: &[(&'static str, T)]) -> Result<T, Fault> {
-    let found = known.iter().find(|(name, _)| *name == text).map(|&(_, value)| value);
-    found.ok_or_else(|| {
-        let names: Vec<_> = known.iter().map(|&(name, _)| name).collect();
-        let message = format!("unknown {what} {text:?}{}", suggestion(text, &names));
-        Fault::at([&what], message)
-    })
 }
 
 /// A scheme's name, and settings with their values.
@@ -382,12 +323,4 @@ fn has_phantom_queue(switch: &Switch) -> bool {
 /// Whether the algorithm has a parameter that makes it react to losses.
 fn answers_loss(algorithm: &AnyAlgorithm) -> bool {
     algorithm.params().iter().any(|param| param.name == "loss_decrease")
-}
-
-/// A value as the command line writes it.
-pub(crate) fn text_of(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
