@@ -137,7 +137,6 @@ impl WindowLaw for D2tcpLaw {
     }
 
     /// Counts before the reduction: the ACK that ends a round brings its fraction with it.
-    #[inline]
     fn measure(&mut self, window: &mut Window, ack: &Ack<'_>) {
         self.estimate.count(ack.bytes.get(), ack.ce_bytes.get());
         if ack.round != self.round {

@@ -107,7 +107,6 @@ impl Estimate {
     }
 
     /// Counts acknowledged bytes, and those that came back marked.
-    #[inline]
     pub fn count(&mut self, acked: u64, marked: u64) {
         self.acked = (self.acked + acked.min(MAX_BYTES)).min(MAX_BYTES);
         self.marked = (self.marked + marked.min(MAX_BYTES)).min(MAX_BYTES);
@@ -147,7 +146,6 @@ pub struct DctcpLaw {
 
 impl WindowLaw for DctcpLaw {
     /// Counts before the reduction: the ACK that ends a round brings its fraction with it.
-    #[inline]
     fn measure(&mut self, _window: &mut Window, ack: &Ack<'_>) {
         self.estimate.count(ack.bytes.get(), ack.ce_bytes.get());
         if ack.round != self.round {

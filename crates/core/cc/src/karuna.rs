@@ -188,7 +188,6 @@ impl KarunaControl {
 }
 
 impl CongestionControl for KarunaControl {
-    #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if !ack.bytes.is_zero() {
             self.timeouts = 0;
@@ -213,7 +212,6 @@ impl CongestionControl for KarunaControl {
         }
     }
 
-    #[inline]
     fn limits(&self) -> Limits {
         if self.mcp.has_deadline() { self.mcp.limits() } else { self.dctcp.limits() }
     }

@@ -178,7 +178,6 @@ impl PiasControl {
 }
 
 impl CongestionControl for PiasControl {
-    #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if !ack.bytes.is_zero() {
             self.timeouts = 0;
@@ -200,7 +199,6 @@ impl CongestionControl for PiasControl {
         self.dctcp.on_loss(loss);
     }
 
-    #[inline]
     fn limits(&self) -> Limits {
         self.dctcp.limits()
     }

@@ -376,7 +376,6 @@ impl State {
 
     /// Smooths the congestion (8) and prices it (7): `queued` bytes wait at the sender, the path
     /// delay is `delay_ns` where it was measured.
-    #[inline]
     pub fn measure(&mut self, k: &Constants, queued: u64, delay_ns: Option<u64>) {
         let queue_q20 = (queued.min(1 << 43) << Fraction::BITS) / k.queue_unit;
         let backlog_q20 = |delay_q20: u64| {
@@ -401,7 +400,6 @@ impl State {
 
     /// Sets gamma (10), then moves the counter (1): up by gamma times `wanted_q20` packets, by one
     /// step no further than to the weight, and down by `acked_q20` packets.
-    #[inline]
     pub fn count(&mut self, k: &Constants, wanted_q20: u64, acked_q20: u64) {
         let counter_q20 = self.counter_q20;
         self.gamma_q20 = if counter_q20 == 0 {

@@ -295,7 +295,6 @@ impl TimelyControl {
 
     /// Takes in an ACK; returns the RTT of the completion that it ends, in nanoseconds, if it ends
     /// one.
-    #[inline]
     pub(crate) fn completion(&mut self, ack: &Ack<'_>) -> Option<u64> {
         if let Some(learning) = &mut self.learning {
             return learning.on_ack(&mut self.state, &self.constants, ack, self.mss);
@@ -315,7 +314,6 @@ impl TimelyControl {
     }
 
     /// The RTT without what is no network.
-    #[inline]
     fn sample_ns(&self, ack: &Ack<'_>, rtt: RttSample) -> u64 {
         match self.constants.serialization {
             Serialization::Segment => rtt.network().as_ns(),
@@ -329,14 +327,12 @@ impl TimelyControl {
 
     /// Bounds what is in flight by the rate. While the losses of `ack` are repaired, no more enters
     /// the network than leaves it.
-    #[inline]
     pub(crate) fn bound(&mut self, ack: &Ack<'_>) {
         let leaves = ack.in_recovery.then_some(ack.in_flight + ack.bytes);
         self.bound_to(leaves.unwrap_or(Bytes::MAX));
     }
 
     /// Bounds what is in flight by the rate, and to `most`.
-    #[inline]
     fn bound_to(&mut self, most: Bytes) {
         let Window::Bound(cwnd) = &mut self.window else { return };
         let (rate_bps, mss) = (self.state.rate_bps, self.mss.get());

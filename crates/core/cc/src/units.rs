@@ -180,7 +180,6 @@ impl Rate {
     /// [`Span::MAX`] at rate zero.
     ///
     /// 64 B at 100 Gb/s take exactly 5,120 ps.
-    #[inline]
     pub const fn time_for(self, bytes: Bytes) -> Span {
         if self.0 == 0 {
             return Span::MAX;
@@ -293,36 +292,30 @@ macro_rules! additive {
     ($($unit:ident),*) => {$(
         impl Add for $unit {
             type Output = Self;
-            #[inline]
             fn add(self, other: Self) -> Self { Self(self.0.saturating_add(other.0)) }
         }
         impl AddAssign for $unit {
-            #[inline]
             fn add_assign(&mut self, other: Self) { *self = *self + other; }
         }
         impl Sub for $unit {
             type Output = Self;
             /// The difference, or zero when `other` is more. That is a mistake in the caller's
             /// books, which debug builds catch.
-            #[inline]
             fn sub(self, other: Self) -> Self {
                 debug_assert!(other.0 <= self.0, "{other} from {self}");
                 Self(self.0.saturating_sub(other.0))
             }
         }
         impl SubAssign for $unit {
-            #[inline]
             fn sub_assign(&mut self, other: Self) { *self = *self - other; }
         }
         impl Mul<u64> for $unit {
             type Output = Self;
-            #[inline]
             fn mul(self, n: u64) -> Self { Self(self.0.saturating_mul(n)) }
         }
         impl Div<u64> for $unit {
             type Output = Self;
             /// Rounds down.
-            #[inline]
             fn div(self, n: u64) -> Self { Self(self.0 / n) }
         }
         impl Sum for $unit {
@@ -334,14 +327,12 @@ additive!(Span, Rate, Bytes);
 
 impl Add<Span> for Time {
     type Output = Self;
-    #[inline]
     fn add(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 }
 
 impl AddAssign<Span> for Time {
-    #[inline]
     fn add_assign(&mut self, span: Span) {
         *self = *self + span;
     }

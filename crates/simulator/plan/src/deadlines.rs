@@ -26,7 +26,6 @@ impl Deadlines {
     }
 
     /// The deadline of a number.
-    #[inline]
     pub fn get(&self, number: DeadlineNumber) -> Option<Span> {
         self.0.get((number.0 as usize).wrapping_sub(1)).copied()
     }

@@ -46,13 +46,11 @@ impl<'a> Watch<'a> {
     }
 
     /// Counts a step of the work: a flow, a row of a table of routes.
-    #[inline]
     pub fn step(&self) {
         self.steps(1);
     }
 
     /// Counts `count` steps at once.
-    #[inline]
     pub fn steps(&self, count: usize) {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         match self.left.get().checked_sub(count) {

@@ -146,7 +146,6 @@ impl Sampling {
 
     /// Whether another instant has come; call it until there is none. Changes at the instant itself
     /// count after it.
-    #[inline]
     fn due(&mut self, now: Time) -> bool {
         let due = self.next <= now;
         if due {

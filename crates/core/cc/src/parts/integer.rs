@@ -25,7 +25,6 @@ pub fn scaled(rate: Rate, reference: Rate, line_bps: u64) -> u64 {
 
 /// `beta (1 - threshold / rtt)`, the cut of a rate when the RTT is above the threshold, rounded
 /// down. The RTT is below 2^31 ns and beta at most one.
-#[inline]
 pub fn cut_above_q20(beta_q20: u64, rtt_ns: u64, threshold_ns: u64) -> u64 {
     let over_q20 = (rtt_ns.saturating_sub(threshold_ns) << Fraction::BITS) / rtt_ns.max(1);
     (beta_q20 * over_q20) >> Fraction::BITS

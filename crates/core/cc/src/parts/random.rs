@@ -17,14 +17,12 @@ pub fn derive(seed: u64, purpose: &str, owner: &[u64]) -> u64 {
 }
 
 /// A number from zero to below one, of 64 random bits.
-#[inline]
 pub const fn fraction(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// A number from zero to below `end`, of 64 random bits; zero when `end` is. The bias is below
 /// `end` / 2^64.
-#[inline]
 pub const fn below(bits: u64, end: u64) -> u64 {
     ((bits as u128 * end as u128) >> 64) as u64
 }

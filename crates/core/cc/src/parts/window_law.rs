@@ -41,7 +41,6 @@ pub trait WindowLaw {
 
     /// Moves the window on any ACK, after its marks. `reduced_from` is the window in bytes before
     /// the marks reduced it, if they did.
-    #[inline]
     fn steer(&mut self, window: &mut Window, ack: &Ack<'_>, _reduced_from: Option<u64>) {
         if Window::may_grow(ack) {
             self.grow(window, ack);
@@ -78,7 +77,6 @@ pub struct WindowControl<L> {
 }
 
 impl<L: WindowLaw> CongestionControl for WindowControl<L> {
-    #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>) {
         let Self { window, law } = self;
         law.measure(window, ack);
@@ -92,7 +90,6 @@ impl<L: WindowLaw> CongestionControl for WindowControl<L> {
         self.law.on_loss(loss);
     }
 
-    #[inline]
     fn limits(&self) -> Limits {
         self.window.limits()
     }

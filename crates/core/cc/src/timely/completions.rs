@@ -58,14 +58,12 @@ impl Completions {
     }
 
     /// Data was acknowledged that was sent after the last completion.
-    #[inline]
     pub const fn end_round(&mut self) {
         self.round_over = true;
     }
 
     /// Takes in a sample; returns the RTT of the completion that it ends, if it ends one. The next
     /// round begins then.
-    #[inline]
     pub fn on_sample(
         &mut self,
         state: &mut State,
@@ -89,7 +87,6 @@ impl Completions {
     }
 
     /// Gives the law a completion, `since_ns` after the last one.
-    #[inline]
     fn complete(&mut self, state: &mut State, k: &Constants, now_ns: u64, since_ns: u64) {
         let before_bps = state.rate_bps;
         state.on_completion(k, now_ns, self.least_rtt_ns);

@@ -106,7 +106,6 @@ impl State {
     }
 
     /// Takes in a completion: Algorithm 1 of the paper, with the RTT in nanoseconds.
-    #[inline]
     pub fn on_completion(&mut self, k: &Constants, now_ns: u64, rtt_ns: u64) {
         let rtt_ns = rtt_ns.min(DelayGradient::MAX_RTT_NS);
         self.gradient.add(k.alpha, rtt_ns);

@@ -37,27 +37,22 @@ impl<P> FifoQueue<P> {
 }
 
 impl<P: Packet> Discipline<P> for FifoQueue<P> {
-    #[inline]
     fn push(&mut self, packet: P, _: impl FnOnce() -> Job) {
         self.packets.push_back(packet);
     }
 
-    #[inline]
     fn pop(&mut self) -> Option<P> {
         self.packets.pop_front()
     }
 
-    #[inline]
     fn head(&self) -> Option<&P> {
         self.packets.front()
     }
 
-    #[inline]
     fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
 
-    #[inline]
     fn as_fifo(&mut self) -> Option<&mut Self> {
         Some(self)
     }

@@ -70,26 +70,21 @@ macro_rules! registry {
         }
 
         impl<P: Packet> Discipline<P> for AnyDiscipline<P> {
-            #[inline]
             fn push(&mut self, packet: P, job: impl FnOnce() -> Job) {
                 match self { $(Self::$type(queue) => queue.push(packet, job),)+ }
             }
-            #[inline]
             fn pop(&mut self) -> Option<P> {
                 match self { $(Self::$type(queue) => queue.pop(),)+ }
             }
-            #[inline]
             fn head(&self) -> Option<&P> {
                 match self { $(Self::$type(queue) => queue.head(),)+ }
             }
-            #[inline]
             fn is_empty(&self) -> bool {
                 match self { $(Self::$type(queue) => queue.is_empty(),)+ }
             }
             fn evict(&mut self, arriving: Job) -> Option<P> {
                 match self { $(Self::$type(queue) => queue.evict(arriving),)+ }
             }
-            #[inline]
             fn as_fifo(&mut self) -> Option<&mut FifoQueue<P>> {
                 match self { $(Self::$type(queue) => queue.as_fifo(),)+ }
             }

@@ -77,11 +77,9 @@ macro_rules! registry {
         }
 
         impl Law for AnyLaw {
-            #[inline]
             fn on_enqueue(&mut self, now: Time, queued: u64, wire: u64, ect: bool) -> Verdict {
                 match self { $(Self::$type(law) => law.on_enqueue(now, queued, wire, ect),)+ }
             }
-            #[inline]
             fn on_dequeue(
                 &mut self,
                 now: Time,
