@@ -112,3 +112,31 @@ def test_lines_have_at_most_a_hundred_columns(page: Path) -> None:
         if len(line) > 100 and not line.lstrip().startswith("|")
     ]
     assert not long, f"{name(page)} has more than 100 columns in lines {', '.join(long)}"
+
+
+# Folders of crates; `target` has what is built.
+COMMENTED = (
+    "core/cc",
+    "front",
+    "real/kernel",
+    "simulator/net",
+    "simulator/plan",
+    "simulator/sim",
+    "simulator/table",
+)
+
+
+@pytest.mark.parametrize("folder", COMMENTED)
+def test_comments_have_at_most_a_hundred_columns(folder: str) -> None:
+    """rustfmt breaks code at 100 columns and leaves comments alone."""
+    files = [
+        path for path in (ROOT / "crates" / folder).rglob("*.rs") if "target" not in path.parts
+    ]
+    long = [
+        f"{name(path)}:{number}"
+        for path in files
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > 100 and line.lstrip().startswith("//")
+    ]
+    assert files
+    assert not long, f"comments have more than 100 columns at {', '.join(long)}"

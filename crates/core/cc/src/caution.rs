@@ -383,9 +383,9 @@ impl PathFacts {
         }
     }
 
-    /// The least additive increase, as a rate, with which flows without end that follow the reported
-    /// load of their link become equal; [`None`] where a flow is alone or has less than three
-    /// quarters of a packet on the way.
+    /// The least additive increase, as a rate, with which flows without end that follow the
+    /// reported load of their link become equal; [`None`] where a flow is alone or has less than
+    /// three quarters of a packet on the way.
     ///
     /// A packet in the queue, or a late ACK, moves the load that a flow measures by about one in P,
     /// where P is what the link sends in an RTT, over two packets and what arrives in the largest

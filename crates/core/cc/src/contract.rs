@@ -103,8 +103,8 @@ pub trait CongestionControl {
         None
     }
 
-    /// The header that a data packet takes to ports that answer senders, from one that leaves. Asked
-    /// for each packet where the ports speak the algorithm's language
+    /// The header that a data packet takes to ports that answer senders, from one that leaves.
+    /// Asked for each packet where the ports speak the algorithm's language
     /// ([`Need::Feedback`](crate::param::Need)), for no other.
     fn request(&mut self, _leaving: &Leaving) -> Option<Feedback> {
         None

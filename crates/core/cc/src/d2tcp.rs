@@ -2,10 +2,10 @@
 //!
 //! Vamanan, Hasan and Vijaykumar, "Deadline-Aware Datacenter TCP (D2TCP)", SIGCOMM 2012. A flow
 //! compares the time `Tc` that its remaining payload takes at its present window with the time `D`
-//! that is left. Marks reduce the window by half of `alpha^d`, where `alpha` is DCTCP's estimate and
-//! `d = Tc / D`: since `alpha` is at most one, a flow that is late (`d` above 1) falls by less and
-//! one that has time (`d` below 1) by more. All else is DCTCP. `docs/algorithms/d2tcp.md` has the
-//! equations and the departures.
+//! that is left. Marks reduce the window by half of `alpha^d`, where `alpha` is DCTCP's estimate
+//! and `d = Tc / D`: since `alpha` is at most one, a flow that is late (`d` above 1) falls by less
+//! and one that has time (`d` below 1) by more. All else is DCTCP. `docs/algorithms/d2tcp.md` has
+//! the equations and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Due, Flow, Reads};

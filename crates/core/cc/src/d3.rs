@@ -17,8 +17,8 @@ use crate::{configurable_by_name, parameters, words};
 parameters! {
     /// D3's parameters. The default is the preset `sigcomm11`.
     pub struct D3 {
-        /// The least rate of a flow, to which one without a grant comes down by halves, from a packet
-        /// in a round trip. At 0bps it does not come down.
+        /// The least rate of a flow, to which one without a grant comes down by halves, from a
+        /// packet in a round trip. At 0bps it does not come down.
         pub base_rate: Rate = Rate::from_mbps(1), in "0bps" to "1Tbps", source "this project";
         /// The way of a flow whose deadline cannot be met any more.
         pub quit: Quit = Quit::Share, source "this project";
@@ -26,7 +26,7 @@ parameters! {
 }
 
 words! {
-    /// The way of a flow whose deadline cannot be met any more. It delivers its message in any case.
+    /// The way of a flow whose deadline cannot be met any more. It always delivers its message.
     pub enum Quit {
         /// The flow goes on as one without a deadline.
         Share = "share",
@@ -135,9 +135,9 @@ impl D3Control {
         standing.or(self.newest.map(|at| Due { at, bytes: Bytes::new(self.left) }))
     }
 
-    /// The rate that meets the deadline, or none if that is too late. The answer comes after a round
-    /// trip, in which the flow sends at the rate that it has; and the last packet needs time to
-    /// arrive.
+    /// The rate that meets the deadline, or none if that is too late. The answer comes after a
+    /// round trip, in which the flow sends at the rate that it has; and the last packet needs time
+    /// to arrive.
     fn desired(&self, now: Time) -> Option<Rate> {
         let Some(Due { at, bytes }) = self.due() else { return Some(Rate::ZERO) };
         if at <= now {
@@ -255,8 +255,8 @@ impl CongestionControl for D3Control {
         if self.has_quit && is_over {
             (self.has_quit, self.granted, self.asks_from) = (false, None, now);
         }
-        // A request is lost where later data arrives without its answer, or after silence. The round
-        // trip time says nothing of it: a queue may grow tenfold in one.
+        // A request is lost where later data arrives without its answer, or after silence. The
+        // round trip time says nothing of it: a queue may grow tenfold in one.
         let awaits = self.asked.is_some() || now < self.asks_from;
         if self.has_quit || !leaving.is_answered || awaits || !self.outlasts_answer() {
             return None;
@@ -312,8 +312,8 @@ impl CongestionControl for D3Control {
         (self.asked, self.asks_from) = (None, ack.now.max(at + self.rtt));
     }
 
-    /// Only silence is answered: what is granted fits the links. After it the flow asks anew, unless it
-    /// has quit: then it stays at the base rate until its deadline is over.
+    /// Only silence is answered: what is granted fits the links. After it the flow asks anew,
+    /// unless it has quit: then it stays at the base rate until its deadline is over.
     fn on_loss(&mut self, loss: &Loss) {
         if loss.cause != LossCause::Detected && !self.has_quit {
             (self.asked, self.granted, self.asks_from) = (None, None, loss.now);

@@ -1,10 +1,10 @@
 //! HULL: DCTCP on marks of phantom queues, with a pacer for flows that are marked.
 //!
-//! Alizadeh, Kabbani, Edsall, Prabhakar, Vahdat and Yasuda, "Less is More: Trading a little Bandwidth
-//! for Ultra-Low Latency in the Data Center", NSDI 2012. Phantom queues mark before there is a
-//! queue. A flow whose ACKs bring marks is tied to a pacer with some probability, so that its bursts
-//! do not make the phantom queue mark for nothing. `docs/algorithms/hull.md` has the equations, what
-//! is assumed, and the departures.
+//! Alizadeh, Kabbani, Edsall, Prabhakar, Vahdat and Yasuda, "Less is More: Trading a little
+//! Bandwidth for Ultra-Low Latency in the Data Center", NSDI 2012. Phantom queues mark before there
+//! is a queue. A flow whose ACKs bring marks is tied to a pacer with some probability, so that its
+//! bursts do not make the phantom queue mark for nothing. `docs/algorithms/hull.md` has the
+//! equations, what is assumed, and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{

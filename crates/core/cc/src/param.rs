@@ -175,9 +175,9 @@ pub trait Configurable: crate::Algorithm + Default {
     /// The parameter does not exist, or `out` failed.
     fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result;
 
-    /// Whether the size of bursts changes in the course of a flow with these values; else it is that
-    /// of the first [`Limits`](crate::Limits), or one packet after a change of the MSS where it was
-    /// one before.
+    /// Whether the size of bursts changes in the course of a flow with these values; else it is
+    /// that of the first [`Limits`](crate::Limits), or one packet after a change of the MSS where
+    /// it was one before.
     fn burst_varies(&self) -> bool {
         false
     }

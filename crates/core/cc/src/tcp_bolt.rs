@@ -1,9 +1,9 @@
 //! TCP-Bolt: DCTCP without slow start, in a network that drops nothing.
 //!
 //! Stephens, Cox, Singla, Carter, Dixon and Felter, "Practical DCB for Improved Data Center
-//! Networks", INFOCOM 2014. Where PFC keeps switches from dropping, a flow need not feel its way: it
-//! starts at line rate, which spares short flows the round trips of slow start. DCTCP keeps queues
-//! short afterwards, so that PFC seldom pauses, and routing along trees keeps pauses from
+//! Networks", INFOCOM 2014. Where PFC keeps switches from dropping, a flow need not feel its way:
+//! it starts at line rate, which spares short flows the round trips of slow start. DCTCP keeps
+//! queues short afterwards, so that PFC seldom pauses, and routing along trees keeps pauses from
 //! dead-locking. The scheme is apart from DCTCP since it needs another network than DCTCP, and says
 //! so. `docs/algorithms/tcp-bolt.md` has the equations and the departures.
 

@@ -2,9 +2,9 @@
 //!
 //! Xia, Subramanian, Stoica and Kalyanaraman, "One More Bit Is Enough", SIGCOMM 2005. Each port
 //! measures its load over an interval and writes it into packets as low, high or overload. The
-//! sender increases its window multiplicatively, increases it additively, or cuts it once and waits.
-//! Increases scale with the round trip time, so flows grow alike. `docs/algorithms/vcp.md` has the
-//! equations and the departures.
+//! sender increases its window multiplicatively, increases it additively, or cuts it once and
+//! waits. Increases scale with the round trip time, so flows grow alike. `docs/algorithms/vcp.md`
+//! has the equations and the departures.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Reads};
@@ -110,7 +110,7 @@ impl VcpControl {
         self.rtt.as_secs_f64() / self.interval.as_secs_f64()
     }
 
-    /// Grows the window by a factor of 1 + xi' in a round trip; `part` of the window is acknowledged.
+    /// Grows the window by a factor of 1 + xi' a round trip; `part` of the window is acknowledged.
     fn multiply(&mut self, part: f64) {
         let in_round_trip = libm::pow(1.0 + self.xi, self.intervals()).min(2.0);
         self.window *= libm::pow(in_round_trip, part);

@@ -122,7 +122,8 @@ impl Environments {
         self.places.iter().filter_map(|place| place.environment.run())
     }
 
-    /// All features: environment by environment, flow by flow, in the order of [`FEATURES`](crate::FEATURES).
+    /// All features: environment by environment, flow by flow, in the order of
+    /// [`FEATURES`](crate::FEATURES).
     pub fn features(&self) -> impl Iterator<Item = f32> + '_ {
         self.places.iter().flat_map(|place| place.features.as_flattened().iter().copied())
     }

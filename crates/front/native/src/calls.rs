@@ -68,8 +68,8 @@ pub struct Calls {
     pub on_mss_change: Option<OnEvent<Moment>>,
     /// Numbers that are worth plotting.
     pub gauges: Option<Gauges>,
-    /// The reports that the flow reads: 1 for delivery, 2 for the NIC's backlog, 4 for what is sent;
-    /// [`PANICKED`](crate::table::PANICKED) where it failed.
+    /// The reports that the flow reads: 1 for delivery, 2 for the NIC's backlog, 4 for what is
+    /// sent; [`PANICKED`](crate::table::PANICKED) where it failed.
     pub reads: Option<unsafe extern "C" fn(*const c_void) -> u64>,
     /// Copies the state of a flow to another place; where it is not there, bytes are copied. It
     /// returns 0, or anything else where it failed and there is no copy.

@@ -122,7 +122,7 @@ unsafe extern "C" fn set<A: Configurable>(
     message: *mut Text,
 ) -> i32 {
     let (result, words) = caught((set::PANIC, ""), || {
-        // SAFETY: parameters come from `defaults`, and nobody else has them; texts stay for the call.
+        // SAFETY: parameters come from `defaults` and have one owner; texts stay for the call.
         match unsafe { (*parameters.cast::<A>()).set(name.get(), text.get()) } {
             Ok(()) => (set::DONE, ""),
             Err(SetError::Unknown) => (set::UNKNOWN, ""),

@@ -139,8 +139,8 @@ pub struct Table {
     pub needs: unsafe extern "C" fn(*const c_void) -> u64,
     /// Whether the size of bursts changes in the course of a flow: 1 or 0, or -1 where it panicked.
     pub burst_varies: unsafe extern "C" fn(*const c_void) -> i32,
-    /// Whether two parameters contradict each other: 1, with the name, the rule and the other one, or
-    /// 0, or -1 where it panicked.
+    /// Whether two parameters contradict each other: 1, with the name, the rule and the other one,
+    /// or 0, or -1 where it panicked.
     pub conflict: unsafe extern "C" fn(*const c_void, *mut [Text; 3]) -> i32,
     /// The functions of a flow.
     pub calls: Calls,

@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyFloat, PyList, PyMapping, PyString, PyTuple};
 
 use crate::errors::ParameterError;
 
-/// The assignments `KEY=VALUE` of what `with_set` was given: texts as they are, mappings key by key.
+/// The assignments `KEY=VALUE` in the arguments of `with_set`: texts as they are, mappings by key.
 pub(crate) fn assignments(given: &Bound<'_, PyTuple>) -> PyResult<Vec<String>> {
     let mut found = Vec::new();
     for item in given {

@@ -345,8 +345,8 @@ impl Assembly<'_> {
         let thresholds = config.ecn_thresholds(Moment::Arrival);
         let mut switch = Switch::new(out, routes, buffer, thresholds, watchdog, self.start, trace);
         switch.ecn_of_port = config.ecn_of_port;
-        // Where a connection's packets may take several paths, or are lost on links, any of them may
-        // be missing or overtaken.
+        // Where a connection's packets may take several paths, or are lost on links, any of them
+        // may be missing or overtaken.
         switch.has_dropped = config.several_paths || self.disquiets;
         let marked_alone = thresholds.iter().any(|&threshold| threshold < config.largest_packet);
         if ahead > 0 && !config.several_paths && !marked_alone {

@@ -38,8 +38,8 @@ pub(crate) struct Failures {
     losses: Vec<Losses>,
 }
 
-/// Packets that were lost on the link into one port, over the whole run. Packets that waited for the
-/// link are among the drops of the port at its other end.
+/// Packets that were lost on the link into one port, over the whole run. Packets that waited for
+/// the link are among the drops of the port at its other end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Losses {
     /// Packets that were travelling towards the port when their link failed.

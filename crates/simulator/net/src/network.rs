@@ -256,7 +256,7 @@ impl Network {
         host.on_arrival(now, &frame, truth, transit);
     }
 
-    /// Lets a slow host take the frame from its link that was announced: it is handled now, or waits.
+    /// Lets a slow host take the announced frame from its link: the frame is handled now, or waits.
     #[cold]
     fn arrive_at_slow_host(&mut self, now: Time, arrival: Component, id: ComponentId) {
         let Self { hosts, transit, .. } = self;

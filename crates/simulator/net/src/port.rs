@@ -324,8 +324,8 @@ impl Port {
         self.occupancy.touch();
     }
 
-    /// Whether a packet of `class` and `wire` bytes leaves at once: nothing waits, and nothing stops
-    /// it. The books are up to date, as for the methods that follow.
+    /// Whether a packet of `class` and `wire` bytes leaves at once: nothing waits, and nothing
+    /// stops it. The books are up to date, as for the methods that follow.
     #[inline]
     pub(crate) fn is_idle(&mut self, now: Time, class: u8, wire: u16) -> bool {
         self.next_start == Time::MAX

@@ -1,9 +1,9 @@
 //! Steps: what a host does and what waits for what, once or round by round.
 //!
-//! A step sends a message, computes for a time, or awaits that a message arrives or is acknowledged.
-//! It begins when the steps that it waits for have ended. Collectives, pipelines and traces of jobs
-//! are all of this kind. A round is never unrolled: each begins with the same steps, which hosts may
-//! share.
+//! A step sends a message, computes for a time, or awaits that a message arrives or is
+//! acknowledged. It begins when the steps that it waits for have ended. Collectives, pipelines and
+//! traces of jobs are all of this kind. A round is never unrolled: each begins with the same steps,
+//! which hosts may share.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -24,8 +24,8 @@ pub enum Step {
         /// Payload, or [`ENDLESS`](crate::application::ENDLESS).
         bytes: u64,
     },
-    /// Takes the next outcome of this kind on a slot: the first of such steps that is ready gets the
-    /// first outcome. One that came before waits for its step.
+    /// Takes the next outcome of this kind on a slot: the first of such steps that is ready gets
+    /// the first outcome. One that came before waits for its step.
     Await {
         /// The slot.
         slot: u32,

@@ -5,11 +5,11 @@
 //!     [SCENARIO] [SCHEME] [key=value ...] [THREADS:DOMAINS[:slots|:nodes] ...]
 //! ```
 //!
-//! The program runs the scenario once for each number of threads and domains in turn, and compares the
-//! summaries. `slots` and `nodes` say whether all events come in the order of time, or each node
-//! handles its events of a window alone; without them the network chooses. The last column is the
-//! events of each window's fullest domain over the mean: with a core for each domain, the others
-//! wait for the fullest.
+//! The program runs the scenario once for each number of threads and domains in turn, and compares
+//! the summaries. `slots` and `nodes` say whether all events come in the order of time, or each
+//! node handles its events of a window alone; without them the network chooses. The last column is
+//! the events of each window's fullest domain over the mean: with a core for each domain, the
+//! others wait for the fullest.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]

@@ -69,7 +69,8 @@ impl Simulation {
         Ok(Self::built(scenario, (scheme, resolved), seed, traces, &Watch::nobody()))
     }
 
-    /// Builds the network of `scenario` under `scheme`, which results call `name`. An algorithm from elsewhere needs no name that scenarios know.
+    /// Builds the network of `scenario` under `scheme`, which results call `name`. An algorithm
+    /// from elsewhere needs no name that scenarios know.
     pub fn under(
         scenario: &Scenario,
         (name, scheme): (&str, Scheme),
@@ -157,8 +158,8 @@ impl Simulation {
         self.parted(partition, threads)
     }
 
-    /// Makes each node handle its events of a window alone, or makes all events come in the order of
-    /// time. Results are the same. This is for measuring: a network chooses well by itself.
+    /// Makes each node handle its events of a window alone, or makes all events come in the order
+    /// of time. Results are the same. This is for measuring: a network chooses well by itself.
     #[must_use]
     pub fn in_node_windows(mut self, on: bool) -> Self {
         self.join();
@@ -312,8 +313,8 @@ impl Simulation {
         self.algorithm
     }
 
-    /// The number of the flow whose algorithm was started with this [`seed`](incast_cc::Flow::seed);
-    /// for errors, since it looks at all flows.
+    /// The number of the flow whose algorithm was started with this
+    /// [`seed`](incast_cc::Flow::seed); for errors, since it looks at all flows.
     pub fn flow_of_seed(&self, seed: u64) -> Option<u32> {
         flow_of_seed(&self.built.flows, self.info.seed, seed)
     }

@@ -2,8 +2,8 @@
 //! place and a value that would do.
 //!
 //! The scenario itself tells of needs that switches do not meet ([`Scenario::unmet_needs`]) and of
-//! links that the traffic overloads ([`Scenario::load_warnings`]). The warnings here follow from the
-//! paths of the traffic:
+//! links that the traffic overloads ([`Scenario::load_warnings`]). The warnings here follow from
+//! the paths of the traffic:
 //!
 //! * [`survey`](mod@survey) finds the paths;
 //! * [`cautions`] makes sentences of the things that the algorithm cannot do on them

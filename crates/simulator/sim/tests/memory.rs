@@ -163,8 +163,8 @@ fn asked(hosts: u32, work: Work<'_>) -> usize {
     HEAP.asked() - before
 }
 
-/// Memory that is asked for and let go again counts here: a list of all cables for each host is work that
-/// grows as the square.
+/// Memory that is asked for and let go again counts here: a list of all cables for each host is
+/// work that grows as the square.
 fn facts_before_a_run_take_work_in_proportion_to_hosts() {
     let scheme = |scenario: &Scenario| scenario.scheme("timely").unwrap();
     let works: [(&str, Work<'_>); 5] = [

@@ -60,8 +60,8 @@ impl Values {
     }
 }
 
-/// A digest of tables: their names, and every bit of every value (64-bit FNV-1a). The sign of "not a
-/// number", which may differ between builds, does not count.
+/// A digest of tables: their names, and every bit of every value (64-bit FNV-1a). The sign of "not
+/// a number", which may differ between builds, does not count.
 pub fn digest(tables: &[Table]) -> u64 {
     let mut digest = 0xcbf2_9ce4_8422_2325_u64;
     let mut add = |bytes: &[u8]| {

@@ -1,6 +1,6 @@
 //! The worked example of `docs/tutorials/your-own-algorithm.md`, driven by hand: `cargo run -p
-//! incast-cc --example aimd` prints the window of each round trip over a path that holds 20 segments
-//! and loses one of any more.
+//! incast-cc --example aimd` prints the window of each round trip over a path that holds 20
+//! segments and loses one of any more.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 

@@ -251,8 +251,8 @@ impl Learning {
         Bytes::new(bytes.max(segments))
     }
 
-    /// Cuts the rate for a loss: by `loss_decrease` after a timeout, in the start, and where the RTT
-    /// has come half of the way to `T_low`; by `max_decrease` where no queue shows.
+    /// Cuts the rate for a loss: by `loss_decrease` after a timeout, in the start, and where the
+    /// RTT has come half of the way to `T_low`; by `max_decrease` where no queue shows.
     pub(super) fn on_loss(&mut self, state: &mut State, k: &Constants, loss: &Loss, mss: Bytes) {
         let queues_ns = self.path.least_rtt_ns() + self.threshold_ns(state.rate_bps, mss) / 2;
         let is_queued = self.rtt_ns.is_none_or(|rtt_ns| rtt_ns >= queues_ns);

@@ -180,8 +180,8 @@ impl Host {
         }
     }
 
-    /// Takes in the packet that has waited longest, which the host is to handle now, before it begins
-    /// with the next.
+    /// Takes in the packet that has waited longest, which the host is to handle now, before it
+    /// begins with the next.
     pub(crate) fn take_from_buffer(&mut self, now: Time, transit: &mut Transit) -> Option<Frame> {
         let intake = self.intake.as_mut()?;
         let frame = intake.packets.pop_front()?;

@@ -189,8 +189,8 @@ impl Host {
         self.send(now, transit);
     }
 
-    /// Takes packets back if the first of them starts now, before whatever else is due now: an event
-    /// of the NIC would do all that is due, and then send. Returns whether it did.
+    /// Takes packets back if the first of them starts now, before whatever else is due now: an
+    /// event of the NIC would do all that is due, and then send. Returns whether it did.
     #[expect(clippy::inline_always, reason = "in the way of every arrival")]
     #[inline(always)]
     pub(super) fn take_back_before_due(&mut self, now: Time, transit: &mut Transit) -> bool {

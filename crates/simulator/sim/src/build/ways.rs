@@ -23,8 +23,8 @@ pub(crate) struct Ways {
     /// The bursts of the token buckets of switch ports at the ends of each cable; empty where ports
     /// have none.
     bursts: Vec<[Bytes; 2]>,
-    /// The sizes of a data packet of messages and of streams and of an ACK on the wire, and the time
-    /// that the receiver takes to answer.
+    /// The sizes of a data packet of messages and of streams and of an ACK on the wire, and the
+    /// time that the receiver takes to answer.
     message_packet: Bytes,
     stream_packet: Bytes,
     ack: Bytes,

@@ -1,8 +1,8 @@
 //! The time that a run takes on one core, estimated from the work that it has.
 //!
 //! The constants were fitted to the CPU time of all schemes of all shipped scenarios
-//! (docs/guide/cost.md). Memory that is used again before it leaves the caches is fast; the share of
-//! the accesses that wait for memory grows with the bytes that a run goes through.
+//! (docs/guide/cost.md). Memory that is used again before it leaves the caches is fast; the share
+//! of the accesses that wait for memory grows with the bytes that a run goes through.
 
 use incast_cc::param::Need;
 use incast_cc::{Bytes, CongestionControl, Flow, Rate};

@@ -2,8 +2,8 @@
 //! fluid and rates followed at once.
 //!
 //! Rates change only when a message arrives at a connection that was idle, or the last one of a
-//! connection ends. Then they are [mended](shares) from the least rate that changes. Each event also
-//! costs a short pass over the messages under way.
+//! connection ends. Then they are [mended](shares) from the least rate that changes. Each event
+//! also costs a short pass over the messages under way.
 
 mod shares;
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The greedy schedule: at each instant, messages in the order of the bytes that they have left get
 //! all of their way that those before them have not taken.
 //!
-//! Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport" (SIGCOMM'13), has it as the
-//! ideal that pFabric is compared with: a message takes its way if all of it is free. With links of
-//! one rate that is so here. A faster link takes as many messages as it has room for, the last of
-//! them at the rate that is left.
+//! Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport" (SIGCOMM'13), has it as
+//! the ideal that pFabric is compared with: a message takes its way if all of it is free. With
+//! links of one rate that is so here. A faster link takes as many messages as it has room for, the
+//! last of them at the rate that is left.
 //!
 //! The mean completion time is near the best one and no bound of it: a schedule that looks ahead,
 //! and leaves a link free for a message to come, may be better.

@@ -104,8 +104,8 @@ fn a_step_of_red_is_the_threshold_to_the_packet() {
 /// Zhu and others (CoNEXT 2016, section 3.1), not of their fluid but from one CNP to the next.
 ///
 /// A flow of R packets per us gets its next CNP when CNPs may come again and a packet is marked, so
-/// after tau + E with E exponential of mean 1 / (p R). Of timers of T, which start anew at each CNP,
-/// n run out before it:
+/// after tau + E with E exponential of mean 1 / (p R). Of timers of T, which start anew at each
+/// CNP, n run out before it:
 /// ```text
 /// P(n >= k) = exp(-p R (k T - tau))
 /// alpha = g m / (1 - (1 - g) m),  m = E((1 - g)^n)                 what decays and rises is equal

@@ -68,8 +68,8 @@ fn headroom_covers_acks_larger_than_data() {
     assert_eq!(report.summary.retransmissions, 0, "no data was dropped");
 }
 
-/// Whether eight senders at line rate lose packets with so much headroom for each. The port that all
-/// send to is a hundred times slower, so that nothing leaves while a pause is on its way.
+/// Whether eight senders at line rate lose packets with so much headroom for each. The port that
+/// all send to is a hundred times slower, so that nothing leaves while a pause is on its way.
 fn loses(gbps: u64, delay_us: u64, headroom: u64, back: &str) -> bool {
     let link = format!("rate = \"{gbps}Gbps\"\ndelay = \"{delay_us}us\"");
     let report = run(&format!(

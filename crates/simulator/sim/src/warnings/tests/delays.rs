@@ -179,8 +179,8 @@ fn trials_that_answer_no_queue_may_be_as_long_as_they_are() {
     }
 }
 
-/// In 6 us 25 Gb/s carry 3.1 times two packets and what comes within the 1 us by which ACKs are late.
-/// A tenth of the link over 12 times the square of that is 22 Mb/s.
+/// In 6 us 25 Gb/s carry 3.1 times two packets and what comes within the 1 us by which ACKs are
+/// late. A tenth of the link over 12 times the square of that is 22 Mb/s.
 #[test]
 fn an_increase_too_small_for_equal_shares_is_told_with_the_papers() {
     let links = ["network.star.hosts.0.rate=25Gbps", "network.star.hosts.1.rate=25Gbps"];

@@ -36,8 +36,8 @@ fn valiant_routing_carries_traffic_that_is_the_worst_for_shortest_paths() {
     let busy = global(&minimal).into_iter().filter(|&utilisation| utilisation > 0.95).count();
     let links = global(&minimal).len();
     assert_eq!((busy, links), (9, 9 * 8), "each group has one link to each other");
-    // Each link carries 2 / g of the traffic of a p hosts: g / (2 a p). Connections are drawn, 32 for
-    // each host, so some links have fewer of them than others.
+    // Each link carries 2 / g of the traffic of a p hosts: g / (2 a p). Connections are drawn, 32
+    // for each host, so some links have fewer of them than others.
     let bound = GROUPS / 16.0;
     let of_valiant = share(&valiant);
     assert_in("share of the hosts, Valiant", of_valiant / bound, 0.85..=1.0);

@@ -53,8 +53,8 @@ fn dctcp_holds_the_queue_at_the_threshold_where_newreno_with_marks_drains_the_li
     assert_in("share of the link of newreno", share(&report), 0.85..=0.96);
 }
 
-/// The amplitude of the queue in packets by the model of the paper (3.3): flows in step, each with a
-/// window of W* = (C RTT + K) / N when marks begin, cut by half of alpha. Equation 6 gives alpha,
+/// The amplitude of the queue in packets by the model of the paper (3.3): flows in step, each with
+/// a window of W* = (C RTT + K) / N when marks begin, cut by half of alpha. Equation 6 gives alpha,
 /// `alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2`, and equation 8 the amplitude.
 fn amplitude_of_dctcp(flows: f64, product: f64, threshold: f64) -> f64 {
     let window = (product + threshold) / flows;

@@ -142,14 +142,14 @@ fn patched_timely_settles_at_its_fixed_point() {
     }
 }
 
-/// The rates of two flows that start apart come together as `exp(-t delta / (2 Seg))` near the fixed
-/// point, where half of each step is an increase (Zhu et al., section 4.3; Seg is a segment): 39.1
-/// per second.
+/// The rates of two flows that start apart come together as `exp(-t delta / (2 Seg))` near the
+/// fixed point, where half of each step is an increase (Zhu et al., section 4.3; Seg is a segment):
+/// 39.1 per second.
 ///
 /// That is of a fluid, where both hear of the same queue. Segments are bursts, and the RTT of the
 /// slower flow, which waits for the larger part of the other's, is longer by `D` times the
-/// difference of the rates. By the law of the rates that takes `beta R^2 D / (2 T_low)` per segment,
-/// some quarter here.
+/// difference of the rates. By the law of the rates that takes `beta R^2 D / (2 T_low)` per
+/// segment, some quarter here.
 #[test]
 fn two_flows_under_patched_timely_come_together_as_fast_as_the_model_says() {
     let document = messages(&[

@@ -1,8 +1,9 @@
 //! The fluid max-min in a fabric, against progressive filling from event to event.
 //!
 //! Bertsekas and Gallager, "Data Networks", 6.5.2: all rates rise together until a link is full,
-//! which stops the flows on it. Here the filling is done anew for all flows at each arrival and each
-//! end, on the ways that the packets of a run have taken; the simulator mends the rates that change.
+//! which stops the flows on it. Here the filling is done anew for all flows at each arrival and
+//! each end, on the ways that the packets of a run have taken; the simulator mends the rates that
+//! change.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Queues with one server, message by message.
 //!
 //! Lindley, "The theory of queues with a single server" (1952): a customer waits until the one
-//! before it has left, `begins = max(arrives, free)`, `free = begins + service`. So the arrivals and
-//! sizes of a run fix each completion, to the picosecond. Here two such queues follow each other:
-//! the NIC of the sender and the port towards the receiver, each with store and forward.
+//! before it has left, `begins = max(arrives, free)`, `free = begins + service`. So the arrivals
+//! and sizes of a run fix each completion, to the picosecond. Here two such queues follow each
+//! other: the NIC of the sender and the port towards the receiver, each with store and forward.
 //!
 //! The means of the recursion are those of Pollaczek and Khinchine, which a path of a million
 //! arrivals shows below.
@@ -22,8 +22,8 @@ const FAST: u64 = 80;
 const SLOW: u64 = 8_000;
 const DELAY: u64 = 1_000_000;
 
-/// The most by which a recursion may differ, in picoseconds. Both count whole ones, and tables have them as
-/// microseconds in 64 bits: nothing is lost below an hour.
+/// The most by which a recursion may differ, in picoseconds. Both count whole ones, and tables have
+/// them as microseconds in 64 bits: nothing is lost below an hour.
 const EXACT: u64 = 1;
 
 /// Senders at 100 Gb/s whose messages go to one receiver at 1 Gb/s, at `load` of its link in wire
