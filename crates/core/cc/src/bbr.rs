@@ -235,7 +235,7 @@ pub struct BbrControl {
     /// The round of the newest ACK, and of the newest delivery-rate sample.
     round: u64,
     sample_round: u64,
-    /// The round before which samples are those of ProbeRTT's small window.
+    /// The round before which samples come from ProbeRTT's small window.
     samples_from: u64,
     /// The bandwidth that newer samples must exceed while the pipe is not full, and the rounds
     /// since they last did.

@@ -176,7 +176,7 @@ impl WindowLaw for BicLaw {
 
     fn on_loss(&mut self, loss: &Loss) {
         if loss.cause != LossCause::Detected {
-            // What the path held before the silence is no guide.
+            // The window before the silence is no guide.
             self.w_max = 0.0;
         }
     }

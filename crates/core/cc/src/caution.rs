@@ -328,7 +328,7 @@ impl PathFacts {
 
     /// Warns where a window doubles with each ACK, from a floor of `packets`, up to more than the
     /// bottleneck carries in an RTT, and falls back when it meets a queue. That does not matter
-    /// where the floors alone are most of each share, unless windows double above the floors, too,
+    /// where the floors alone are most of each share, unless windows also double above the floors,
     /// and one of them makes the queue drop packets of others. They double until the queue takes
     /// `borne`.
     pub fn overshoot(&self, packets: u64, borne: Span, emit: &mut dyn FnMut(Caution)) {

@@ -79,7 +79,7 @@ pub trait CongestionControl {
     fn on_sent(&mut self, _sent: &Sent) {}
 
     /// The application posted a message. The call comes at once, even where earlier messages still
-    /// wait; size and deadline are those of the new message alone.
+    /// wait; size and deadline concern the new message alone.
     fn on_demand(&mut self, _demand: &Demand) {}
 
     /// The flow is about to send after `idle` with nothing in flight.
@@ -217,10 +217,9 @@ impl Demand {
 
 /// The deadline that stands, and the payload that it leaves to be acknowledged.
 ///
-/// Messages of a flow are sent one after the other. While several wait, the deadline that stands is
-/// that of the oldest one that has a deadline and is not acknowledged to its end; it stands until
-/// then, also when it has passed. Messages before it count in `bytes`, those behind it do not, and
-/// nor do their deadlines.
+/// Messages of a flow are sent one after the other. While several wait, the deadline of the oldest
+/// one that has a deadline and is not acknowledged to its end stands, also when it has passed. The
+/// messages before that one count in `bytes`; those behind it, and their deadlines, do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
     /// The instant of the deadline.

@@ -331,8 +331,7 @@ impl WindowLaw for CubicLaw {
 
     fn on_loss(&mut self, loss: &Loss) {
         if loss.cause != LossCause::Detected {
-            // What the path held before the silence is no guide: the next stage starts on a
-            // plateau.
+            // The window before the silence is no guide: the next stage starts on a plateau.
             (self.curve.w_max, self.curve.epoch) = (0.0, None);
             self.hystart.restart();
         }

@@ -128,8 +128,7 @@ pub struct D3Control {
 const MOST_HALVES: u32 = 32;
 
 impl D3Control {
-    /// The deadline by which payload is to be sent, and how much: those that stand, or behind them
-    /// the newest with all that waits.
+    /// The standing deadline and its bytes; if none, the newest deadline and all unsent bytes.
     fn due(&self) -> Option<Due> {
         let standing = self.standing.filter(|due| !due.bytes.is_zero());
         standing.or(self.newest.map(|at| Due { at, bytes: Bytes::new(self.left) }))
@@ -161,7 +160,7 @@ impl D3Control {
 
     /// Whether the next answer would come in time to be of use.
     fn outlasts_answer(&self) -> bool {
-        // What is sent again is not in `left`.
+        // `left` has no retransmissions.
         self.left == 0 || self.left as f64 > self.sent_in(self.rtt)
     }
 

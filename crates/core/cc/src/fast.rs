@@ -1,10 +1,10 @@
 //! FAST TCP: the window moves to the point where each flow has `alpha` segments in the queue.
 //!
 //! Wei, Jin, Low and Hegde, "FAST TCP: Motivation, Architecture, Algorithms, Performance", IEEE/ACM
-//! Transactions on Networking 14(6), 2006 (Jin, Wei and Low at INFOCOM 2004). The signal is that of
-//! Vegas, the least RTT against the present one, but the step is proportional to the distance: far
-//! from the equilibrium the window moves fast, near it hardly. `docs/algorithms/fast.md` has the
-//! equations and the departures.
+//! Transactions on Networking 14(6), 2006 (Jin, Wei and Low at INFOCOM 2004). As in Vegas, the
+//! signal is the least RTT against the present one, but the step is proportional to the distance:
+//! far from the equilibrium the window moves fast, near it hardly. `docs/algorithms/fast.md` has
+//! the equations and the departures.
 //!
 //! The RTT is [`RttSample::total`](crate::RttSample), what a TCP sender sees, averaged as the paper
 //! does. It is kept in picoseconds, so an RTT of a microsecond has its full resolution.

@@ -220,9 +220,9 @@ impl HpccControl {
         window.max(per_rtt(self.min_rate)).min(most)
     }
 
-    /// Compares the stamps of an ACK with those of the ACK before, and keeps them. Returns the
-    /// utilisation of the busiest link and the measured time in seconds, or nothing for stamps of
-    /// another path or older stamps.
+    /// Compares the stamps of an ACK with the previous ACK's stamps, and keeps the new ones.
+    /// Returns the utilisation of the busiest link and the measured time in seconds, or nothing for
+    /// stamps of another path or older stamps.
     fn measure(&mut self, hops: &[Hop], base_rtt: f64) -> Option<(f64, f64)> {
         let hops = &hops[..hops.len().min(MAX_HOPS)];
         let before = &self.hops[..self.hop_count];
@@ -470,7 +470,7 @@ mod tests {
         close(link.ack(0.5, 0, false), reference + 12.5);
         assert_eq!(link.control.stage, 0, "counted once per RTT");
         close(link.control.reference_window, reference);
-        // What the others do.
+        // The other reactions.
         let mut per_rtt = Link::new(Hpcc { reaction: Reaction::PerRtt, ..Hpcc::default() });
         close(per_rtt.ack(1.9, 0, false), FULL);
         close(per_rtt.ack(1.9, 0, true), FULL / 2.0 + 12.5);

@@ -285,7 +285,7 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    /// The level of a packet that begins so many segments into a message of so many.
+    /// The level of segment `offset` of a message of `size` segments.
     fn level(control: &KarunaControl, offset: u64, size: u64) -> u8 {
         control.level(&Place::new(Bytes::new(offset * MSS), Some(Bytes::new(size * MSS))))
     }

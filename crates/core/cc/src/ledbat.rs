@@ -1,15 +1,14 @@
 //! LEDBAT: a background flow that adds no more than a target to the queueing delay, and yields.
 //!
 //! Shalunov, Hazel, Iyengar and Kuehlewind, "Low Extra Delay Background Transport (LEDBAT)", RFC
-//! 6817,
-//! 2012. The one-way delay less the least one of the last minutes is the queueing delay. The window
-//!       changes in proportion to the distance of that from the target: below it grows, by a
-//!       segment per round at most, above it shrinks. `docs/algorithms/ledbat.md` has the equations
-//!       and the departures.
+//! 6817, 2012. The one-way delay less the least one of the last minutes is the queueing delay. The
+//! window changes in proportion to the distance of this delay from the target: it grows below the
+//! target, by a segment per round at most, and shrinks above. `docs/algorithms/ledbat.md` has the
+//! equations and the departures.
 //!
-//! The signal is [`Ack::one_way`], of which only differences count. Where the carrier has none it
-//! is the RTT ([`RttSample::total`](crate::RttSample)), which contains the queues of the way back
-//! too. A flow never mixes the two: their base delays are different things.
+//! The signal is [`Ack::one_way`], of which only differences count. Where the carrier has none, the
+//! signal is the RTT ([`RttSample::total`](crate::RttSample)), which also contains the queues of
+//! the way back. A flow never mixes the two: their base delays are different things.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};
@@ -198,7 +197,7 @@ impl LedbatLaw {
     /// The sample of `ack`, if it is of the kind that this flow measures.
     fn delay(&mut self, ack: &Ack<'_>) -> Option<Span> {
         if ack.one_way.is_some() && !self.one_way {
-            // What came before were RTTs.
+            // The samples before were RTTs.
             self.one_way = true;
             self.base.clear();
             self.current.clear();

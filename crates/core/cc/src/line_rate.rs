@@ -1,6 +1,6 @@
 //! No congestion control: a constant rate, line rate unless told otherwise.
 //!
-//! It is what runs when only PFC protects the network, and what the closed-form tests run on.
+//! This algorithm runs when only PFC protects the network, and in the closed-form tests.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, CongestionControl, Flow, Limits, Loss, Reads};

@@ -13,7 +13,7 @@ use crate::units::{Bytes, Fraction, ParseError, Rate, Span};
 /// A parameter of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// The name, as that of the field.
+    /// The name of the parameter and of its field.
     pub name: &'static str,
     /// The explanation, a paragraph.
     pub doc: &'static str,
@@ -119,7 +119,7 @@ pub enum Need {
     EachAcknowledged,
     /// Messages that have a deadline, of which the sender knows.
     Deadlines,
-    /// Ports with so many traffic classes for data: the algorithm chooses that of each packet.
+    /// Ports with so many traffic classes for data: the algorithm chooses the class of each packet.
     Classes(u8),
     /// Ports that serve the packet of which least remains (the discipline `srpt`).
     RemainingFirst,
@@ -175,9 +175,9 @@ pub trait Configurable: crate::Algorithm + Default {
     /// The parameter does not exist, or `out` failed.
     fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result;
 
-    /// Whether the size of bursts changes in the course of a flow with these values; else it is
-    /// that of the first [`Limits`](crate::Limits), or one packet after a change of the MSS where
-    /// it was one before.
+    /// Whether the size of bursts changes in the course of a flow with these values. Otherwise the
+    /// first [`Limits`](crate::Limits) set it, and bursts of one packet stay so after a change of
+    /// the MSS.
     fn burst_varies(&self) -> bool {
         false
     }

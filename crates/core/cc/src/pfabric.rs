@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(cwnd(&control), 6_000);
         ack(&mut control, MSS);
         assert_eq!(cwnd(&control), 6_166, "1,000 x 1,000 / 6,000 more");
-        // Those in a row leave the threshold of the first.
+        // Timeouts in a row leave the threshold of the first.
         lose(&mut control, 20_000, LossCause::Timeout);
         lose(&mut control, 21_000, LossCause::Persistent);
         assert_eq!((cwnd(&control), control.window.ssthresh()), (1_000, 3_083));

@@ -527,7 +527,7 @@ impl WindowLaw for RtcpLaw {
     }
 
     fn on_demand(&mut self, demand: &Demand) {
-        // What is left of a long message is no urgent one: the class stays until the next message.
+        // The rest of a long message is not urgent: the class stays until the next message.
         let k = &self.constants;
         let urgent = demand.size.is_some_and(|size| size.get() < k.urgent_below);
         let class = if urgent { k.w_urgent } else { k.w_high_volume };

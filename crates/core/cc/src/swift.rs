@@ -1,7 +1,7 @@
 //! Swift: additive increase below a target delay, multiplicative decrease above it.
 //!
 //! Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter",
-//! SIGCOMM 2020, Algorithm 1. The RTT is split into the delay of the fabric and that of the
+//! SIGCOMM 2020, Algorithm 1. The RTT is split into the delays of the fabric and of the
 //! receiving host. Each part has a window and a target of its own, and the smaller window counts.
 //! The fabric's target grows with the hops of the path and, since many flows make the queue vary
 //! more, with a small window. Windows may fall below one packet, which is then paced.
@@ -151,7 +151,7 @@ impl Configurable for Swift {
 /// A window that AIMD holds at a target delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Aimd {
-    /// In packets, below one as well.
+    /// The window in packets; it may be below one.
     cwnd: f64,
     /// When it was last decreased.
     decreased_at: Option<Time>,

@@ -259,7 +259,7 @@ impl TimelyControl {
                 Completions::first_bps(&k, flow.mss.get(), Self::UNKNOWN_RTT.as_ns())
             }
         };
-        // A window begins as those of other algorithms do.
+        // The initial window is the same as with other algorithms.
         let rate_bps = match params.window_rtt {
             Span::ZERO => rate_bps,
             time => Rate::of(flow.initial_window, time).as_bps().min(k.line_bps),

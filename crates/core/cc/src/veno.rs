@@ -6,8 +6,8 @@
 //! is taken for noise on the link and costs a fifth. Above, it grows every other round only, and a
 //! loss costs half. `docs/algorithms/veno.md` has the equations and the departures.
 //!
-//! RTTs are those of [`RttSample::total`](crate::RttSample), what a TCP sender sees: the smoothed
-//! one against the least one of the connection.
+//! Both RTTs, the smoothed one and the least one of the connection, come from
+//! [`RttSample::total`](crate::RttSample), what a TCP sender sees.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};

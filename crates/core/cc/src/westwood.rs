@@ -8,7 +8,7 @@
 //! estimate times the least RTT. `docs/algorithms/westwood.md` has the equations and the
 //! departures.
 //!
-//! The least RTT is that of [`RttSample::total`](crate::RttSample), what a TCP sender sees.
+//! The least RTT comes from [`RttSample::total`](crate::RttSample), what a TCP sender sees.
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{Ack, Algorithm, Flow};

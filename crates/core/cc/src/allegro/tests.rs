@@ -85,7 +85,7 @@ fn the_first_rate_is_two_packets_per_rtt_and_doubles_while_that_pays() {
     let mut control = Allegro::default().start(&flow());
     for mbps in [1.6, 3.2, 6.4, 12.8] {
         assert_near(control.search.rate_bps, mbps * MBPS);
-        // What was worth more than any before is held while the result is awaited.
+        // The best rate so far is held while the result is awaited.
         assert_near(control.law.holding_bps(&control.search), mbps / 2.0 * MBPS);
         try_next(&mut control, |_| 0.0);
     }
@@ -124,7 +124,7 @@ fn agreeing_trials_move_the_rate() {
 fn disagreeing_trials_keep_the_rate_and_widen() {
     let mut control = deciding(&Allegro::default(), 100.0);
     for expected in [0.02, 0.03, 0.04, 0.05, 0.05] {
-        // The loss of the first pair is of the higher rate, that of the second of the lower.
+        // The first pair loses at the higher rate, the second at the lower one.
         for pair in 0..2 {
             for _ in 0..2 {
                 try_next(

@@ -159,7 +159,7 @@ fn startup_doubles_and_ends_after_three_rounds_without_growth() {
     feed.ack(1_000, 400_000);
     // Drain paces at the inverse: 346 Mb/s.
     assert_eq!((feed.control.mode, feed.mbps()), (Mode::Drain, 346));
-    // It ends when no more than a product is in flight: 1 Gb/s * 1 ms = 125 KB.
+    // Drain ends when no more than a product is in flight: 1 Gb/s * 1 ms = 125 KB.
     feed.ack(1_000, 125_001);
     assert_eq!(feed.control.mode, Mode::Drain);
     feed.ack(1_000, 125_000);

@@ -88,7 +88,7 @@ fn the_oldest_deadline_stands_until_its_payload_is_sent() {
     (ack.srtt, ack.in_flight) = (Span::from_us(100), Bytes::new(10_000));
     ack.due = Some(Due { at: us(2_000), bytes: Bytes::new(40_000) });
     control.on_ack(&ack);
-    // What is in flight is sent: 30 KB in 1.6 ms less two round trips.
+    // Data in flight counts as sent: 30 KB in 1.6 ms less two round trips.
     let mut stands = control;
     assert_eq!(ask(&mut stands, 400).unwrap().desired.as_bps() / 1_000, 171_428);
     // Nothing of it waits any more: the newest deadline, for all that does.

@@ -1,4 +1,4 @@
-//! Arithmetic of integer control laws: unsigned 64-bit operations that a BPF program can do too.
+//! Arithmetic of integer control laws: unsigned 64-bit operations that BPF programs can do.
 
 use crate::units::{Fraction, Rate};
 

@@ -29,8 +29,7 @@ pub struct Report {
     pub sent_bps: f64,
     /// The share of the data that was lost.
     pub loss: f64,
-    /// The slope of the RTT over the time of sending: that of the line through the samples, without
-    /// a unit.
+    /// The slope of the line through the samples of RTT over the time of sending, without a unit.
     pub rtt_slope: f64,
     /// The distance of the samples from that line, root mean square over mean.
     pub rtt_error: f64,
@@ -397,7 +396,7 @@ mod tests {
         lose(&mut monitor, 1);
         ack(&mut monitor, 2, 5, 100);
         assert_eq!(monitor.pop().map(|report| report.loss), Some(0.2));
-        // The eighth transmission is that of the second packet again, and lost again: one of five.
+        // The eighth transmission repeats the second packet and is lost again: one of five.
         ack(&mut monitor, 5, 7, 100);
         let mut loss = Loss::new(at(0), at(70), Bytes::new(1_000), LossCause::Detected);
         (loss.first, loss.end) = (Bytes::from_kb(1), Bytes::from_kb(8));
@@ -412,7 +411,7 @@ mod tests {
         send(&mut monitor, 0..16);
         ack(&mut monitor, 5, 9, 100);
         assert_eq!(monitor.pop(), None, "the first is still on its way");
-        // What has no fate when as much again has one counts as neither.
+        // A packet without a fate, when as many later ones have theirs, counts as neither.
         ack(&mut monitor, 9, 10, 100);
         assert_eq!(monitor.pop().map(|report| report.loss), Some(0.0));
         assert!(monitor.pop().is_some());

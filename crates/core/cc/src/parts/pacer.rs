@@ -11,7 +11,7 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// The earliest start of the next burst at `rate`. The rate is that of now, so a change acts on
+    /// The earliest start of the next burst at `rate`. The present rate counts, so a change acts on
     /// the gap that is already running.
     pub fn send_time(&self, rate: Rate) -> Time {
         self.last.map_or(Time::ZERO, |(at, bytes)| at + rate.time_for(bytes))

@@ -104,7 +104,7 @@ impl Prober {
     }
 
     /// Takes in an ACK. Returns whether it brought the first RTT of a flow that began with a
-    /// nominal one: its rates were those of another path, and all intervals are forgotten.
+    /// nominal one, whose rates fitted another path: all intervals are forgotten.
     pub fn on_ack(&mut self, ack: &Ack<'_>) -> bool {
         if !ack.srtt.is_zero() {
             self.rtt = ack.srtt;

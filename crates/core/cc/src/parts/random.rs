@@ -34,7 +34,7 @@ pub const fn below(bits: u64, end: u64) -> u64 {
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of `seed`, that of a [`Flow`](crate::Flow).
+    /// The sequence of a seed, such as [`Flow::seed`](crate::Flow::seed).
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -74,7 +74,7 @@ mod tests {
             count += 1;
             seeds.insert(derive(seed, purpose, owner));
         };
-        // What a hash of sums, or of words without their number, would confuse is among them.
+        // Among them are words that a hash of sums, or one without their number, would confuse.
         for seed in [0, 1, 2, 1 << 32, u64::MAX] {
             for purpose in ["", "a", "ab", "abcdefgh", "abcdefghi", "a ", "noise"] {
                 add(seed, purpose, &[]);

@@ -59,7 +59,7 @@ pub trait SearchLaw: Sized {
     /// The utility of a monitor interval.
     fn utility(&self, report: &Report) -> f64;
 
-    /// Tries a higher and a lower rate around that of the search.
+    /// Tries a rate above the search's and one below it.
     fn probe(&self, search: &mut Search<Self::Move>);
 
     /// Decides where to go, as the last trial is in.

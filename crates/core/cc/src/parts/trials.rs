@@ -53,8 +53,8 @@ impl Trials {
         Self { high_bps, low_bps, utilities, done: 0, pairs, order }
     }
 
-    /// The rate of the trial after the results that are there, and `pending` more; nothing when
-    /// there are no more.
+    /// The rate of the trial after the results so far and `pending` more; nothing when there are no
+    /// more trials.
     pub fn next(&self, pending: usize) -> Option<f64> {
         let index = usize::from(self.done) + pending;
         let higher = self.higher_first(index / 2) == index.is_multiple_of(2);
@@ -62,7 +62,7 @@ impl Trials {
         (index < 2 * self.count()).then_some(rate_bps)
     }
 
-    /// Takes in what the next one was worth. Returns whether it was the last.
+    /// Records the next trial's utility. Returns whether that trial was the last.
     pub fn add(&mut self, utility: f64) -> bool {
         if let Some(result) = self.utilities.get_mut(usize::from(self.done)) {
             *result = utility;
@@ -71,7 +71,7 @@ impl Trials {
         usize::from(self.done) >= 2 * self.count()
     }
 
-    /// The results by pairs, that of the higher rate first.
+    /// The results by pairs, the higher rate's first.
     pub fn pairs(&self) -> impl Iterator<Item = (Trial, Trial)> {
         (0..self.count()).map(|pair| {
             let [first, second] = [self.utilities[2 * pair], self.utilities[2 * pair + 1]];

@@ -153,8 +153,8 @@ impl Window {
     pub fn on_loss(&mut self, loss: &Loss, ssthresh: impl FnOnce(&Self) -> u64) -> bool {
         let reacts = match loss.cause {
             LossCause::Detected | LossCause::Timeout => self.gate.enter_loss(loss),
-            // What is left of a window that has collapsed is no measure of the path: the threshold
-            // of the first timeout stands (RFC 5681, section 3.1).
+            // A window that has collapsed is no measure of the path: the threshold of the first
+            // timeout stands (RFC 5681, section 3.1).
             LossCause::Persistent => false,
         };
         if reacts {

@@ -59,8 +59,8 @@ pub trait WindowLaw {
     /// The flow sends after a pause; see [`CongestionControl::on_restart`].
     fn on_restart(&mut self, _now: Time, _idle: Span) {}
 
-    /// The segment size has changed to that of `window`; `ratio` is the old one over the new one,
-    /// by which a number of segments changes.
+    /// The segment size has changed, and `window` has the new one; `ratio` is the old size over the
+    /// new one, by which a number of segments changes.
     fn on_mss_change(&mut self, _window: &Window, _ratio: f64) {}
 
     /// Calls `emit` with the gauges that the window itself does not have.

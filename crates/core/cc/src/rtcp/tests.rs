@@ -169,7 +169,7 @@ fn testbed_listens_to_the_rtt_change_alone() {
         Rtcp { g: Fraction::ZERO, ceiling: Ceiling::Peer, ..preset("testbed-websearch-1to1") };
     assert_eq!(Run::of(params).ack(Span::from_us(191), 1_000_000), 20 * MSS);
     assert_eq!(Run::of(params).ack(Span::from_us(193), 0), 5 * MSS);
-    // All of the RTT: the base of 10 us counts too.
+    // All of the RTT counts, the base of 10 us included.
     let total = Rtcp { delay: DelaySignal::TotalRtt, ..params };
     assert_eq!(Run::of(total).ack(Span::from_us(181), 0), 20 * MSS);
     assert_eq!(Run::of(total).ack(Span::from_us(183), 0), 5 * MSS);
@@ -306,7 +306,7 @@ fn losses_and_marks_halve_as_in_new_reno() {
     (ack.end, ack.next) = (Bytes::new(1_000), Bytes::new(30_000));
     run.control.on_ack(&ack);
     assert_eq!(run.control.window.cwnd(), 10 * MSS);
-    // Nor does that of the next mark of the same window, which halves nothing.
+    // Nor does the ACK of the next mark in the same window, which halves nothing.
     ack.end = Bytes::new(2_000);
     run.control.on_ack(&ack);
     assert_eq!(run.control.window.cwnd(), 10 * MSS);

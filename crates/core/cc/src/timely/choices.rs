@@ -52,9 +52,9 @@ words! {
 words! {
     /// The time at line rate that an RTT sample leaves out.
     pub enum Serialization {
-        /// That of the segment, or of the packet in a stream.
+        /// The time of the segment, or of the packet in a stream.
         Segment = "segment",
-        /// That of all data that the ACK acknowledges, up to 64 packets: hosts that leave
+        /// The time of all data that the ACK acknowledges, up to 64 packets: hosts that leave
         /// segmentation to their NICs are answered by one ACK for a burst.
         Acked = "acked",
     }
@@ -63,7 +63,7 @@ words! {
 words! {
     /// The effect of samples that were taken while the application sent less than the rate.
     pub enum AppLimited {
-        /// That of all others.
+        /// They count like all others.
         Counts = "counts",
         /// Such samples lower the rate, and never raise it: a rate not used was not tried.
         Lowers = "lowers",

@@ -1,8 +1,8 @@
 //! Completions of hosts that time ACKs, and the window that bounds what is in flight.
 //!
-//! In the paper a completion is that of a segment of tens of kilobytes, timed by NICs. Where hosts
-//! time ACKs, one sample in ten may be that of a busy CPU, and each would take a part of the rate.
-//! So the least of several samples stands for them. Their number is equal for all flows: the least
+//! In the paper NICs time completions of segments of tens of kilobytes. Where hosts time ACKs, a
+//! busy CPU may delay one sample in ten, and each such sample would take a part of the rate. So the
+//! least of several samples stands for them. Their number is equal for all flows: the least
 //! of more samples is less, and fast flows would see shorter queues than slow ones.
 //!
 //! This is the other half of the integer core that the BPF program shares.

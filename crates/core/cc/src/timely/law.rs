@@ -145,7 +145,7 @@ impl State {
         self.rate_bps = self.rate_bps.max(k.min_bps);
     }
 
-    /// Undoes spurious losses: the rate is at least that of before them.
+    /// Undoes spurious losses: raises the rate to `before_bps` if it is below.
     pub fn on_spurious_loss(&mut self, before_bps: u64) {
         self.rate_bps = self.rate_bps.max(before_bps);
     }

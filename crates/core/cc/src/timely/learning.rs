@@ -35,7 +35,7 @@ pub(super) struct Learning {
     rules: Rules,
     path: Path,
     random: Random,
-    /// The size of the next segment over that of the rule, times 2^10: one half to three halves.
+    /// The next segment's size over the rule's, times 2^10: one half to three halves.
     size_q10: u64,
     /// The last sample.
     sample_ns: u64,
@@ -180,7 +180,7 @@ impl Learning {
         let weight_q20 = self.weight_q20();
         let beta_q20 = (k.beta_q20 * weight_q20) >> Fraction::BITS;
         let cut_q20 = (beta_q20 * excess_q20.min(Self::MOST_EXCESS_Q20)) >> Fraction::BITS;
-        // What the path itself delays, several completions would answer one after the other.
+        // Several completions would answer a delay of the path itself one after the other.
         let cut_q20 = cut_q20 * elapsed_ns / (elapsed_ns + least_ns / 4);
         let before_bps = state.rate_bps;
         state.decrease(k, cut_q20, ONE_Q20);

@@ -47,13 +47,13 @@ impl Path {
     /// The longest time of a byte: at 1 Mb/s.
     const MOST_PS: u64 = 8_000_000;
 
-    /// A path without samples, whose least RTT is that of a time of `window`.
+    /// A path without samples, which will keep the least RTT over a time of `window`.
     pub const fn new(window: Span) -> Self {
         let least = MinFilter::new(window);
         Self { least, previous: None, product: 0, square: 0, noise_q8: 0, differences: 0 }
     }
 
-    /// Takes in the RTT of a segment: that of the network, and `total_ns` with all serialization.
+    /// Takes in the network's RTT of a segment, and `total_ns`, its RTT with all serialization.
     /// Segments of which parts were sent again have no size.
     pub fn add(&mut self, now: Time, rtt_ns: u64, total_ns: u64, size: Option<u64>) {
         self.least.add(now, Span::from_ns(rtt_ns.min(DelayGradient::MAX_RTT_NS)));
@@ -68,7 +68,7 @@ impl Path {
         self.previous = Some((total_ns, bytes));
     }
 
-    /// Takes in a difference of RTTs, and that of sizes with it.
+    /// Takes in a difference of RTTs with the difference of sizes.
     fn differ(&mut self, after_ns: u64, before_ns: u64, bytes: i64) {
         let limit = |ns: u64, most_ns: u64| ns.min(most_ns).cast_signed();
         let difference = limit(after_ns.abs_diff(before_ns), Self::MOST_NS);

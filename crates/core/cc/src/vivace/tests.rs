@@ -124,7 +124,7 @@ fn confidence_amplifies_every_second_change() {
     let mut control = probing(1_000.0);
     let mut before = trial(1_000.0, 0.0);
     control.search.rate_bps = 1_001.0 * MBPS;
-    // One of utility per Mb/s: changes of ((n + 1) / 2)^1.2 Mb/s for n = 2, 3, 4, 5, 6, 7.
+    // A utility slope of one per Mb/s: changes of ((n + 1) / 2)^1.2 Mb/s for n = 2, 3, 4, 5, 6, 7.
     for (rounds, change) in
         [(1, 1.0), (2, 2.297_397), (3, 2.297_397), (4, 3.737_193), (5, 3.737_193), (6, 5.278_032)]
     {

@@ -219,7 +219,7 @@ fn an_idle_path_leaves_the_line_rate() {
     assert_eq!(run.rate_bps(), LINE_BPS);
     assert!(run.now < Time::ZERO + Span::from_ms(5), "{:?}", run.now);
     while run.now < Time::ZERO + Span::from_secs(2) {
-        // One in a thousand is far off.
+        // One sample in a thousand is far off.
         let outlier_us = if random.below(1_000) == 0 { 1_000 } else { 0 };
         let rtt_us = 5 + noise_us(&mut random) + outlier_us;
         run.complete(rtt_us);
