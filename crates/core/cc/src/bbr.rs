@@ -499,8 +499,8 @@ impl BbrControl {
         self.cwnd = self.cwnd.clamp(self.mss, ceiling);
     }
 
-    /// Moves the window: up towards the target by the acknowledged bytes, and down to it at once
-    /// when the pipe is full.
+    /// Moves the window: up towards the target by the acknowledged bytes, or down to the target at
+    /// once when the pipe is full.
     fn grow_cwnd(&mut self, ack: &Ack<'_>, acked: u64) {
         if !ack.in_recovery {
             self.end_recovery();

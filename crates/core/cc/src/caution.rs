@@ -31,7 +31,7 @@ pub struct PathFacts {
     pub segment: Bytes,
     /// A segment with the headers of its packets.
     pub wire: Bytes,
-    /// The payload that one ACK covers, where none waits for a timer.
+    /// The payload that one ACK covers, where no ACK waits for a timer.
     pub acked: Bytes,
     /// The rate of the sender's NIC.
     pub line_rate: Rate,
@@ -55,7 +55,7 @@ pub enum Caution {
         param: &'static str,
         /// The parameter's value.
         value: Span,
-        /// The RTT that is compared with it.
+        /// The RTT that is compared with that value.
         rtt: Span,
         /// A value that works, if there is one.
         least: Option<Span>,
@@ -265,12 +265,12 @@ impl PathFacts {
     /// twice as many: six on average.
     pub const LEAST_PACKETS: u64 = 6;
 
-    /// Twice the largest number of flows of which one was seen to lock the others out. That takes
-    /// all others waiting for a timeout at once.
+    /// Twice the largest number of flows among which one was seen to lock out the others, which
+    /// then all wait for a timeout at once.
     const FEW: u64 = 64;
 
-    /// The packets of a window of which a loss leaves `left`, and that loses no larger part of its
-    /// packets than one of [`LEAST_PACKETS`](Self::LEAST_PACKETS) that is halved. A window of W
+    /// The packets of a window of which a loss leaves the part `left`, and which loses no larger
+    /// part of its packets than a halved window of [`LEAST_PACKETS`](Self::LEAST_PACKETS). One of W
     /// packets grows by one in a round trip, so it needs 1 / ((1 - left) W) losses in each.
     fn least_packets(left: Fraction) -> u64 {
         let lost = (1.0 - left.min(Fraction::ONE).as_f64()).max(1e-3);

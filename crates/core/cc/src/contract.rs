@@ -321,8 +321,8 @@ pub struct Ack<'a> {
     /// The delivery-rate sample; absent when its interval is shorter than `min_rtt`, and where the
     /// algorithm does not [read](CongestionControl::reads) it.
     pub delivery: Option<Delivery>,
-    /// Bytes that wait in the sender's own NIC, of all flows of the host and without what the pacer
-    /// holds back (the backlog of the sender in RTCP). Zero where the algorithm does not
+    /// Bytes of all flows of the host that wait in the sender's own NIC, without those that the
+    /// pacer holds back (the backlog of the sender in RTCP). Zero where the algorithm does not
     /// [read](CongestionControl::reads) it.
     pub nic_backlog: Bytes,
     /// Links that the acknowledged data crossed, zero where unknown (Swift's hop scaling).
@@ -432,7 +432,7 @@ impl Ack<'_> {
     }
 }
 
-/// A measured round trip and the parts of it that are no network.
+/// A measured round trip, and its parts outside the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSample {
     /// The time from handing the data to the NIC to its acknowledgement, without what the
@@ -549,7 +549,7 @@ pub struct Spurious {
     pub first: Bytes,
     /// The end of that data.
     pub end: Bytes,
-    /// The part of it that is in flight again: its acknowledgement is still to come.
+    /// The part of that data that is in flight again: its acknowledgement is still to come.
     pub returned: Bytes,
 }
 

@@ -188,7 +188,7 @@ impl D3Control {
         is_known.then_some(Feedback::Request(request))
     }
 
-    /// `granted`, or what keeps a flow asking that was granted no more than the base rate.
+    /// The granted rate; for a grant up to the base rate, a rate that keeps the flow asking.
     fn floored(&self, granted: Rate) -> Rate {
         let (base, packet) = (self.params.base_rate, Rate::of(self.mss, self.round_trip()));
         let rate = if base.is_zero() {

@@ -106,7 +106,7 @@ impl Estimate {
         self.alpha_q20
     }
 
-    /// Counts acknowledged bytes, and those that came back marked.
+    /// Counts acknowledged bytes, and the marked ones among them.
     pub fn count(&mut self, acked: u64, marked: u64) {
         self.acked = (self.acked + acked.min(MAX_BYTES)).min(MAX_BYTES);
         self.marked = (self.marked + marked.min(MAX_BYTES)).min(MAX_BYTES);
@@ -117,7 +117,7 @@ impl Estimate {
         // Marks of retransmitted data come without newly acknowledged bytes.
         let total = self.acked.max(self.marked);
         let Some(fraction_q20) = (self.marked << Fraction::BITS).checked_div(total) else { return };
-        // Towards alpha in both directions: rounded down what is added, and what is taken.
+        // Changes of alpha are rounded down, whether added or taken.
         if fraction_q20 >= self.alpha_q20 {
             self.alpha_q20 += (k.g_q20 * (fraction_q20 - self.alpha_q20)) >> Fraction::BITS;
         } else {

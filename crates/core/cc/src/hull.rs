@@ -114,7 +114,7 @@ impl Configurable for Hull {
 struct Pacer {
     /// R: the rate at which it sends.
     rate: f64,
-    /// M: the bytes that have come to it since the last update.
+    /// M: the bytes that have come to the pacer since the last update.
     arrived: f64,
     updated: Time,
     least: f64,

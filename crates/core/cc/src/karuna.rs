@@ -242,8 +242,8 @@ impl CongestionControl for KarunaControl {
         Reads { level: true, due: true, ..Reads::NONE }
     }
 
-    /// The highest class with a deadline; without one the second and those below it, by the number
-    /// of thresholds that the size or the bytes sent have passed.
+    /// The class of a packet: the highest with a deadline. Without one, the number of thresholds
+    /// that the size or the bytes sent have passed chooses among the others.
     fn level(&self, place: &Place) -> u8 {
         if place.deadline.is_some() {
             return 0;

@@ -192,7 +192,7 @@ pub struct SwiftControl {
     timeouts: u32,
     /// The last timeout: it declares burst after burst lost, and counts once.
     timeout_at: Option<Time>,
-    /// Both windows before a loss took of them, in case that it was for nothing.
+    /// Both windows before a loss cut them, in case that the loss is spurious.
     before_loss: Option<(f64, f64)>,
     /// Bytes in a packet.
     mss: u64,
@@ -346,7 +346,7 @@ impl CongestionControl for SwiftControl {
                 window.decrease(&self.k, self.k.max_mdf, loss.now, self.srtt);
             }
         }
-        // Further timeouts in a row leave what the first one took to be given back.
+        // After timeouts in a row, the windows before the first one are restored.
         let first = loss.cause != LossCause::Persistent || self.before_loss.is_none();
         if first && (self.fabric.cwnd, self.endpoint.cwnd) != before {
             self.before_loss = Some(before);
@@ -472,7 +472,7 @@ mod tests {
         control.on_ack(&ack(2, 19, 0));
         close(control.cwnd(), 10.1 + 1.0 / 10.1);
         assert_eq!(control.limits(), Limits::window(Bytes::new(10_199)));
-        // Not while the window is not used, nor while losses are repaired.
+        // No increase while the window is not used, nor while losses are repaired.
         let mut idle = ack(3, 19, 0);
         idle.cwnd_limited = false;
         let mut repair = ack(3, 19, 0);

@@ -313,7 +313,7 @@ impl TimelyControl {
         completed
     }
 
-    /// The RTT without what is no network.
+    /// The RTT without its parts outside the network.
     fn sample_ns(&self, ack: &Ack<'_>, rtt: RttSample) -> u64 {
         match self.constants.serialization {
             Serialization::Segment => rtt.network().as_ns(),

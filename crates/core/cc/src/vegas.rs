@@ -174,7 +174,7 @@ impl VegasLaw {
         }
         if window.in_slow_start() {
             let every_other = self.slow_start == SlowStart::EveryOtherRound;
-            // While the window doubles, the RTT does not tell of it yet.
+            // While the window doubles, the RTT does not show the new window yet.
             let comparable = !(every_other && self.doubles);
             self.doubles = !(every_other && self.doubles);
             if comparable && self.diff > self.gamma {
@@ -230,8 +230,8 @@ impl WindowLaw for VegasLaw {
         self.forget_round();
     }
 
-    /// The window was not full: its RTTs tell of others. An ACK for all that was out is no such
-    /// pause.
+    /// The window was not full: its RTTs show the queues of others. An ACK for all data in flight
+    /// is no such pause.
     fn on_restart(&mut self, _now: Time, idle: Span) {
         if !idle.is_zero() {
             self.forget_round();

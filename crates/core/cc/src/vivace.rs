@@ -139,7 +139,7 @@ impl Vivace {
     /// gradient no less than zero.
     fn utility(&self, report: &Report) -> f64 {
         let sent_mbps = report.sent_bps / 1e6;
-        // A slope that the samples lie further from than it rises in all is noise.
+        // A slope is noise if the samples lie further from its line than the line rises in all.
         let noise = report.rtt_slope <= report.rtt_error.max(self.latency_filter.as_f64());
         let rtt_slope = if noise { 0.0 } else { report.rtt_slope };
         let cost = self.latency_cost.as_f64() * rtt_slope + self.loss_cost.as_f64() * report.loss;

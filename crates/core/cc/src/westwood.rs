@@ -184,7 +184,7 @@ impl WindowLaw for WestwoodLaw {
         }
     }
 
-    /// A round that contains a pause measures the application. An ACK for all that was out is no
+    /// A round that contains a pause measures the application. An ACK for all data in flight is no
     /// pause.
     fn on_restart(&mut self, _now: Time, idle: Span) {
         if !idle.is_zero() {

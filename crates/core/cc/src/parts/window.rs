@@ -199,7 +199,7 @@ impl Window {
         self.credit = 0;
     }
 
-    /// The last reduction was for nothing: back to what was before it, if that was more.
+    /// Undoes the last, needless reduction: restores window and threshold where they were larger.
     pub fn undo(&mut self) {
         if let Some((cwnd, ssthresh)) = self.prior.take() {
             self.cwnd = self.cwnd.max(cwnd).min(self.max);

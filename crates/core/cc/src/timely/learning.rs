@@ -29,7 +29,7 @@ struct Rules {
     window_ns: u64,
 }
 
-/// The part of a flow that learns its path, and moves the rate by that.
+/// The part of a flow that learns its path, and moves the rate accordingly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Learning {
     rules: Rules,
@@ -188,9 +188,9 @@ impl Learning {
         state.increase(k, step_bps, ONE_Q20 - weight_q20);
     }
 
-    /// The rate below which no queue cuts: what arrives, less the most of a cut. Behind a token
-    /// bucket rates are far above the port's when a queue shows at last, and cuts until it is gone
-    /// would take them as far below.
+    /// The rate below which no queue cuts: the delivery rate less the largest cut. Behind a token
+    /// bucket rates are far above the port's when a queue shows at last, and cuts until the queue
+    /// is gone would take them as far below.
     fn least_bps(&self, k: &Constants) -> u64 {
         let arrives_bps = self.delivered.rate_bps();
         arrives_bps - ((arrives_bps * k.max_decrease_q20) >> Fraction::BITS)

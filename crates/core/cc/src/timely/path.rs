@@ -11,8 +11,8 @@ use crate::units::{Span, Time};
 ///   the slope of RTT over size, by least squares over the differences of successive samples.
 ///   Differences leave out what changes slowly. A prior of [`PRIOR_PS`](Self::PRIOR_PS) counts as
 ///   two segments whose sizes differ by [`PRIOR_BYTES`](Self::PRIOR_BYTES).
-/// * **Noise**: the mean size of these differences, without what the sizes explain. It has the
-///   noise of clocks, and segments of others that happen to be ahead.
+/// * **Noise**: the mean size of these differences, without the part that sizes explain. Clocks
+///   and segments of others that happen to be ahead cause it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
     least: MinFilter,
@@ -36,8 +36,8 @@ impl Path {
     const LEAK_BITS: u32 = 12;
     /// Most differences of the mean: the memory of the noise.
     const NOISE_SAMPLES: u64 = 256;
-    /// A difference is limited to what sizes explain and this many times the noise, so that no
-    /// outlier decides.
+    /// A difference is limited to the part that sizes explain and this many times the noise, so
+    /// that no outlier decides.
     const OUTLIER: u64 = 4;
     /// The noise that outliers are told by, at least.
     const LEAST_NOISE_NS: u64 = 5_000;
