@@ -119,8 +119,8 @@ struct Ease {
 }
 
 impl Ease {
-    /// The bounds of a buffer with a shared part of `capacity` bytes. Where thresholds are dynamic,
-    /// these are taken as they are when half of it is in use.
+    /// The bounds of a buffer with a shared part of `capacity` bytes. Dynamic thresholds
+    /// are taken at half of the capacity in use.
     fn new(config: &BufferConfig, capacity: u64) -> Self {
         let lossy = || config.classes.iter().filter(|class| !class.protected);
         let fixed = lossy().all(|class| class.queue_limit.is_some())
@@ -261,7 +261,7 @@ impl SharedBuffer {
     pub(crate) fn would_fit(&self, arrival: &Arrival, spare: u64, _: AllCurrent<'_>) -> bool {
         let &Arrival { wire, ingress, class, queue, port } = arrival;
         if self.ingress[self.ingress_index(ingress, class)].protected {
-            return false; // its limits are those of the ingress port
+            return false; // the ingress port's limits hold
         }
         let (limits, used) = (&self.config.classes[class as usize], self.used - spare);
         let limit = limits.queue_limit.unwrap_or_else(|| self.threshold_with(limits.alpha, used));
@@ -360,7 +360,7 @@ impl SharedBuffer {
         ingress.paused && self.may_resume(index)
     }
 
-    /// Forgets the pauses at a port whose link has failed: the far end has forgotten them too.
+    /// Forgets the pauses at a port whose link has failed: so has the far end.
     pub(crate) fn forget_pauses(&mut self, port: u16) {
         let classes = self.config.classes.len();
         let ingress = self.ingress.chunks_mut(classes).nth(port as usize);

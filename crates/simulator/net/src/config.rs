@@ -174,7 +174,8 @@ impl Network {
             disquiets: config.hosts.iter().any(|host| host.intake.is_some())
                 || topology.cables.iter().any(|cable| cable.loss.iter().any(|&loss| loss > 0.0)),
         };
-        // Some queues serve by what remains of a flow, and traces tell whole sequence numbers.
+        // Some queues serve by the remaining bytes of a flow, and traces tell whole sequence
+        // numbers.
         let full_packets = config.traces.packets
             || config.switch.classes.iter().any(|class| !class.discipline.is_fifo());
         let mut hosts = Vec::with_capacity(topology.hosts.len());

@@ -1,4 +1,4 @@
-//! A network in several parts, each a network itself, that can run apart.
+//! A network in several parts that run side by side, each a network itself.
 //!
 //! Nodes act on each other only through links. So a part needs only the frames that other parts put
 //! on the links that lead to it. Such a link exists in both parts: the sender fills its half, the

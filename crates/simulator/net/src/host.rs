@@ -332,7 +332,7 @@ impl Host {
         self.set_timer(now, &mut transit.calendar);
     }
 
-    /// Does what is due of timers and applications.
+    /// Runs the timers and applications that are due.
     #[inline]
     fn do_due(&mut self, now: Time, transit: &mut Transit) {
         if self.next_post_at <= now {

@@ -20,7 +20,7 @@ use incast_cc::Time;
 /// The events of a switch at one instant, in their order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Turn {
-    /// Events of the switch as a whole: they come before those of all ports.
+    /// Events of the switch as a whole: they come before all ports.
     Whole,
     /// The event of a port, by its number: ports follow each other.
     Port(u16),
@@ -85,8 +85,7 @@ impl Current<'_> {
     }
 }
 
-/// The proof that the books of all ports, and so those of the buffer, are up to date at this
-/// instant.
+/// The proof that the books of all ports, and so of the buffer, are up to date at this instant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AllCurrent<'i> {
     instant: PhantomData<&'i Instant>,

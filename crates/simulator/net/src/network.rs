@@ -283,8 +283,8 @@ impl Network {
         hosts[node].on_arrival(now, frame, truth, transit);
     }
 
-    /// Notes the present dead-locks, each once. A dead-lock that shares a port with a known one,
-    /// held without a break since then, is that one.
+    /// Notes the present dead-locks, each once. A dead-lock that shares a port with a known one is
+    /// the known one, if the port was held without a break since then.
     ///
     /// Switches below `had_their_turn` have handled all their events of this instant.
     #[cold]

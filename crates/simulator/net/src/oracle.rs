@@ -14,8 +14,8 @@ pub struct Way {
     pub queues: Vec<(u32, u16, Rate)>,
 }
 
-/// The ways of all connections. It looks at the queues as they are, so a run with an oracle has no
-/// parts that could run apart.
+/// The ways of all connections. The oracle looks at the queues of all switches, so a run that has
+/// one is never split into domains.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     /// The ways by host, and by connection whose data leaves there.

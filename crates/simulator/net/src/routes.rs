@@ -4,7 +4,7 @@
 //! host is reached only through its own switch. Ports are in sets, each kept once: most edges share
 //! one. A connection takes a port of the set by a hash of its label, mixed with a seed of the
 //! switch. With equal seeds, the connections that one switch sends to its first port would all take
-//! the first port of the next switch as well, and leave the others empty (polarisation).
+//! the first port of the next switch, and leave the others empty (polarisation).
 //!
 //! A packet says if it is sprayed, or takes the first port of each set; so connections with
 //! different routing share tables.

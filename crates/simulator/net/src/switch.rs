@@ -36,7 +36,7 @@ pub struct Switch {
     /// The least threshold: while all queues of a port together are shorter, nothing is marked.
     least_threshold: u32,
     pub(crate) watchdog: Option<Watchdog>,
-    /// Whether packets may be missing or overtaken before those that come this way.
+    /// Whether packets that come this way may have been overtaken or follow missing ones.
     pub(crate) has_dropped: bool,
     /// Whether the switch has dropped a packet out of a queue.
     has_gaps: bool,
@@ -383,7 +383,7 @@ impl Switch {
         self.catch_up(at, port.number(), transit);
     }
 
-    /// Brings the books of all ports up to date, and so those of the buffer.
+    /// Brings the books of all ports, and so of the buffer, up to date.
     fn catch_up_all<'i>(&mut self, at: &'i Instant, transit: &mut Transit) -> AllCurrent<'i> {
         for port in self.port_numbers() {
             self.catch_up(at, port, transit);
@@ -395,8 +395,8 @@ impl Switch {
         0..u16::try_from(self.ports.behind().len()).unwrap_or(u16::MAX)
     }
 
-    /// Brings all books up to date: of the time before `now`, or with `with_now` of the instant
-    /// `now` too.
+    /// Brings all books up to date: to the time before `now`, or with `with_now` up to and
+    /// including the instant `now`.
     pub(crate) fn catch_up_until(&mut self, now: Time, with_now: bool, transit: &mut Transit) {
         let turn = if with_now { Turn::Arrivals } else { Turn::Whole };
         self.catch_up_all(&Instant::new(now, turn), transit);
@@ -545,7 +545,7 @@ impl Switch {
             let sent = (PacketEvent::Sent, Some(port.backlog_bytes()));
             self.trace.packet(now, egress.number(), frame, sent, &transit.packets);
         } else {
-            self.has_gaps = true; // before those of its connection that are queued behind it
+            self.has_gaps = true; // before the packets of its connection that are queued behind it
             transit.packets.drop(frame);
         }
         passes

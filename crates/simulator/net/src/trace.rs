@@ -21,7 +21,7 @@ impl TraceConfig {
     /// The names of the traces.
     pub const NAMES: [&str; 3] = ["queues", "flows", "packets"];
 
-    /// Keeps the trace of this name too; returns whether there is one.
+    /// Adds the trace of this name to those kept; returns whether there is one.
     pub fn keep(&mut self, name: &str) -> bool {
         match name {
             "queues" => self.queues = true,

@@ -5,7 +5,7 @@
 //! runs through it alone. Frames on links to other domains go to the mailboxes of these. A domain
 //! has two mailboxes in turn: one is being filled, the other emptied.
 //!
-//! There are more domains than threads. A thread runs its own domains, then those of others that
+//! There are more domains than threads. A thread runs its own domains, then others' domains that
 //! have not begun. So a thread that is held up, by a full domain or by the operating system, holds
 //! up the others less. Results do not depend on which thread runs a domain.
 
@@ -46,8 +46,7 @@ pub struct WindowCounts {
     pub of_fullest: u64,
 }
 
-/// A domain, and the data of it that other threads access. Aligned so that no two share a cache
-/// line.
+/// A domain with the data that other threads access. Aligned so that no two share a cache line.
 #[repr(align(128))]
 struct Desk {
     domain: Mutex<Domain>,
@@ -55,9 +54,9 @@ struct Desk {
     mail: [Mutex<Mail>; 2],
     /// The last window for which a thread has taken the domain.
     taken: AtomicU64,
-    /// The time of the domain's next event, or of the first arrival of what it has sent.
+    /// The time of the domain's next event, or of the first arrival of a frame that it has sent.
     next: AtomicU64,
-    /// The number of its events in the last window.
+    /// The number of the domain's events in the last window.
     events: AtomicU64,
 }
 

@@ -135,8 +135,8 @@ fn nodes_of(sizes: &[u16]) -> Vec<Component> {
 }
 
 /// Lets random events of nodes of all sizes schedule others: own components for any later time,
-/// those of other nodes for times after the window. Compares each event with ordered maps, one for
-/// each node, and what a window leaves behind.
+/// components of other nodes for times after the window. Compares each event with ordered maps, one
+/// for each node, and what a window leaves behind.
 fn nodes_take_turns(window: Span, between_looks: Option<Span>, gaps: [u64; 4]) {
     let components = nodes_of(&[1, 3, 8, 40, 2, 130]);
     let lengths = WindowLengths { most: window, between_looks };

@@ -5,8 +5,8 @@
 //! protects, and drops packets of the others.
 //!
 //! Such a host has components of its own kinds for its arrivals and its NIC, so that other hosts
-//! need not ask whether they are slow. Nothing runs ahead of time at it, and every packet to it has
-//! an event of its own.
+//! need not ask whether they are slow. At a slow host nothing runs ahead of time, and every
+//! packet to it has an event of its own.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ use crate::trace::PacketEvent;
 pub struct IntakeConfig {
     /// The rate at which the host takes packets in; zero where it takes in nothing.
     pub rate: Rate,
-    /// The rate of the link into the host, at which it takes in what waits when it is not slow.
+    /// The rate of the link into the host, at which the host takes in packets when it is not slow.
     pub line_rate: Rate,
     /// The time that the host takes more for a segment of a stream that is not the next one.
     pub gap: Span,
@@ -114,7 +114,7 @@ impl Intake {
         self.most
     }
 
-    /// Forgets pauses and their frames: the link has failed, and the far end forgets them, too.
+    /// Forgets pauses and their frames: the link has failed, and the far end does the same.
     pub(super) fn forget_pauses(&mut self) {
         self.paused = 0;
         self.pfc.clear();

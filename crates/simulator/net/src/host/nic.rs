@@ -1,9 +1,9 @@
 //! A NIC whose next packets are on its link before their transmission starts.
 //!
 //! While nothing can change the order of a NIC's packets but an event of its own host, the host
-//! puts them on the link as soon as they are known, each with its start. So it needs no event for
-//! each. An event that changes the order, or looks at what has left, first takes back what has not
-//! started; then the host is as if each packet had its own event.
+//! puts them on the link as soon as they are known, each with its start. So packets need no events.
+//! An event that changes the order, or looks at what has left, first takes back the packets that
+//! have not started; then the host is as if each packet had its own event.
 
 use std::collections::VecDeque;
 
@@ -20,8 +20,8 @@ use crate::transmitter::Transmitter;
 const MOST: u32 = 16;
 /// The packets that must be ahead of time for each that is taken back.
 const PRICE: i32 = 16;
-/// The packets that must be ahead of time for each time that packets are spaced, as the next ones
-/// then are, too.
+/// The packets that must be ahead of time for each time that packets are spaced, since the next
+/// ones then are spaced.
 const SPACED: i32 = 64;
 /// The bounds of the balance of all three.
 const BALANCE: std::ops::RangeInclusive<i32> = -512..=64;
@@ -160,7 +160,7 @@ impl Host {
             (self.ahead.connection, self.ahead.rests) = (None, false);
         }
         self.ahead.served = now;
-        // What is ahead of time counts already; so it starts with the measurement, or before it.
+        // Packets ahead of time count already; so they start with the measurement, or before it.
         let limit = if now < self.start { self.start } else { Time::MAX };
         let Self { endpoint, nic, ahead, sent, wire, .. } = self;
         let free = nic.busy_until;

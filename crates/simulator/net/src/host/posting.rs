@@ -1,4 +1,4 @@
-//! Messages that a host posts: planned ones, and those of applications.
+//! The messages that a host posts: planned messages, and messages of its applications.
 
 use incast_cc::Time;
 use incast_plan::application::{ENDLESS, Outcome, Post};

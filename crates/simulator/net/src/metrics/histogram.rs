@@ -53,7 +53,7 @@ fn lower_bound(bucket: u32) -> u64 {
 }
 
 impl Weights {
-    /// Adds `weight` to that of the bucket of `value`.
+    /// Adds `weight` to the bucket of `value`.
     #[inline]
     pub(super) fn add(&mut self, value: u64, weight: u64) {
         let bucket = bucket(value);

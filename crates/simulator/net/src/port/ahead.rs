@@ -44,8 +44,8 @@ impl Port {
         link.waits() < self.ahead.most && (!self.is_ahead() || self.ahead.class == class)
     }
 
-    /// Whether the start of a packet of `class` that comes now, while the link is busy, is known:
-    /// it comes after all that waits, and nothing that waits longer comes first.
+    /// Whether a packet of `class` that comes now, while the link is busy, has a known start: it
+    /// queues last, and nothing overtakes it.
     #[inline]
     pub(crate) fn goes_ahead(&self, now: Time, class: u8, link: &Link) -> bool {
         self.is_last_ahead(class, link)
@@ -88,7 +88,7 @@ impl Port {
         self.put_ahead(now, frame, link, calendar);
     }
 
-    /// Puts a packet on the link; those of its class wait since `since`.
+    /// Puts a packet on the link; packets of its class wait since `since`.
     #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
     #[inline(always)]
     fn put_ahead(&mut self, since: Time, frame: &Frame, link: &mut Link, calendar: &mut Calendar) {

@@ -17,7 +17,7 @@ pub(super) struct Bucket {
     full_at: Time,
     /// The bytes on the wire that the tokens have paid for, over the whole run.
     paid: u64,
-    /// The time of the last look: what has left since, left then.
+    /// The time of the last look: bytes that have left since count as if they had left then.
     seen: Time,
     /// The class whose packet waits for tokens: its turn has come.
     pub(super) turn: Option<u8>,
@@ -34,7 +34,7 @@ impl Bucket {
     pub(super) fn earliest(&mut self, now: Time, wire: u64, left: u64) -> Time {
         self.settle(now, left);
         let full = self.full_at.max(now) + self.rate.time_for(Bytes::new(wire));
-        // Of the tokens, all that the bucket holds and more are missing until then.
+        // The packet may go once the bucket, after paying for it, would fill within `depth`.
         now + Span::from_ps(full.since(now).as_ps().saturating_sub(self.depth().as_ps()))
     }
 
@@ -46,7 +46,7 @@ impl Bucket {
         self.full_at = now + rate.time_for(lacks);
     }
 
-    /// Takes the tokens of what has left since the last look.
+    /// Takes the tokens for the bytes that have left since the last look.
     fn settle(&mut self, now: Time, left: u64) {
         if left > self.paid {
             let took = self.rate.time_for(Bytes::new(left - self.paid));

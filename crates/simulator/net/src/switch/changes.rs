@@ -37,8 +37,8 @@ impl Switch {
         }
     }
 
-    /// Drops the packets that wait for a port, and forgets that the far end was paused: it forgets
-    /// it too.
+    /// Drops the packets that wait for a port. This switch and the far end both forget that the far
+    /// end was paused.
     #[cold]
     fn empty(&mut self, at: &Instant, egress: Current<'_>, transit: &mut Transit) -> NeedsEvent {
         self.buffer.forget_pauses(egress.number());
