@@ -16,7 +16,7 @@ impl DeadlineNumber {
 pub struct Deadlines(Vec<Span>);
 
 impl Deadlines {
-    /// The number of a deadline, which is added unless it is that of the message before.
+    /// The number of a deadline, which is added unless the message before has the same.
     pub fn number(&mut self, deadline: Option<Span>) -> DeadlineNumber {
         let Some(deadline) = deadline else { return DeadlineNumber::NONE };
         if self.0.last() != Some(&deadline) {

@@ -78,7 +78,7 @@ pub struct Treatment {
     pub class: u8,
     /// The share relative to other flows.
     pub weight: u32,
-    /// The number of the scheme among those of the run, 0 for that of the run itself.
+    /// The number of the scheme among the run's schemes, 0 for the scheme of the run itself.
     pub scheme: u8,
     /// The share of flows that are under that scheme. The others are under the run's.
     pub share: Fraction,
@@ -336,7 +336,7 @@ impl Flows {
         self.treatments[flow.treatment as usize]
     }
 
-    /// The number of the scheme of a flow in a run with the seed `run`: that of its traffic, where
+    /// The number of the scheme of a flow in a run with the seed `run`: its traffic's scheme where
     /// the flow is drawn among the traffic's share, and else 0.
     pub fn scheme(&self, number: u32, run: u64) -> u8 {
         let Treatment { scheme, share, .. } = self.treatment(&self.rows[number as usize]);

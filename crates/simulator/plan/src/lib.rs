@@ -7,7 +7,7 @@
 //! * [`trees`]: trees of links that share no link;
 //! * [`flows`]: who sends to whom, on which connections;
 //! * [`application`]: programs on hosts that react to what happens there;
-//! * [`steps`]: what waits for what on a host, as an application;
+//! * [`steps`]: steps of a host that wait for each other, as an application;
 //! * [`Plan`]: the flows of a run, what is posted on them, and its applications;
 //! * [`random`]: generators of random numbers, one for each purpose and owner;
 //! * [`Watch`]: a caller that may stop the building of a run.

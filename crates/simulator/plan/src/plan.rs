@@ -50,7 +50,7 @@ pub struct Gathering {
     pub flows: Range<u32>,
     /// Payload of all flows together.
     pub bytes: Bytes,
-    /// The time that all of it has from posting to completion.
+    /// The time that the whole payload has from posting to completion.
     pub deadline: Option<Span>,
 }
 

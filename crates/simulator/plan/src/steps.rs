@@ -1,4 +1,4 @@
-//! Steps: what a host does and what waits for what, once or round by round.
+//! Steps: a host's actions and the order between them, once or round by round.
 //!
 //! A step sends a message, computes for a time, or awaits that a message arrives or is
 //! acknowledged. It begins when the steps that it waits for have ended. Collectives, pipelines and
@@ -19,13 +19,13 @@ use crate::application::{Application, Finished, Outcome, Post, UnderWay};
 pub enum Step {
     /// Posts a message, which ends the step at once.
     Send {
-        /// The connection, by its place among those of the [`Worker`].
+        /// The connection, by its place among the [`Worker`]'s connections.
         to: u32,
         /// Payload, or [`ENDLESS`](crate::application::ENDLESS).
         bytes: u64,
     },
     /// Takes the next outcome of this kind on a slot: the first of such steps that is ready gets
-    /// the first outcome. One that came before waits for its step.
+    /// the first outcome. An outcome that came before waits for its step.
     Await {
         /// The slot.
         slot: u32,
@@ -36,7 +36,7 @@ pub enum Step {
     Compute(Span),
 }
 
-/// The steps of a round, each with those that wait for it.
+/// The steps of a round, each with the steps that wait for it.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
     all: Vec<Step>,
@@ -54,7 +54,7 @@ pub struct Steps {
 pub struct Listing {
     steps: Vec<Step>,
     needs: Vec<u32>,
-    /// Each step and one that waits for it, in the order of listing.
+    /// Pairs of a step and a step that waits for it, in the order of listing.
     edges: Vec<(u32, u32)>,
 }
 
@@ -114,7 +114,7 @@ pub struct Rounds {
     pub count: u64,
     /// The start of the first round; [`None`] begins each as soon as it may, without a timer.
     pub timed: Option<Timed>,
-    /// What results say of each round; [`None`] where they are silent.
+    /// The things that results say of each round; [`None`] where they are silent.
     pub told: Option<Told>,
 }
 
@@ -229,7 +229,7 @@ impl<D: Due> Worker<D> {
         self.go_on(now, posts);
     }
 
-    /// Does what may be done now, and ends the round with its last step.
+    /// Runs all steps that are ready, and ends the round with its last step.
     fn go_on(&mut self, now: Time, posts: &mut Vec<Post>) {
         while let Some(step) = self.ready.pop_front() {
             match self.steps.all[step as usize] {
@@ -257,7 +257,7 @@ impl<D: Due> Worker<D> {
         }
     }
 
-    /// Ends a step, and makes those ready that wait for it alone.
+    /// Ends a step, and makes the steps that waited for it alone ready.
     fn end(&mut self, step: u32) {
         self.open -= 1;
         for place in self.steps.followers(step) {
@@ -361,7 +361,7 @@ mod tests {
         Step::Await { slot, outcome: Outcome::Received }
     }
 
-    /// What has left: times in microseconds, and connections.
+    /// The posts: times in microseconds, and connections.
     fn left(posts: &[Post]) -> Vec<(u64, u32)> {
         posts.iter().map(|post| (post.at.as_ps() / 1_000_000, post.connection)).collect()
     }
@@ -398,7 +398,8 @@ mod tests {
 
     #[test]
     fn outcomes_that_come_early_wait_for_their_round() {
-        // A ring of three hosts: four chunks, each but the first after that of the step before.
+        // A ring of three hosts: four chunks, each but the first after the chunk of the step
+        // before.
         let mut list = Listing::default();
         list.after(&[], send(0));
         for step in 0..4 {
