@@ -38,7 +38,7 @@ const MESSAGE_BYTES: f64 = 700.0;
 const SERIES_ROW_BYTES: f64 = 120.0;
 const TRACE_ROW_BYTES: f64 = 250.0;
 
-/// The ideal of a message, with what it is worked out from.
+/// The ideal of a message, with the facts that it is computed from.
 const IDEAL_MESSAGE_BYTES: f64 = 3_000.0;
 
 /// The most flows without end whose paths are looked at.
@@ -115,7 +115,7 @@ pub fn cost(scenario: &Scenario, scheme: &Scheme, traces: TraceConfig) -> Cost {
 /// The sums over all traffic.
 #[derive(Default)]
 struct Sum {
-    /// The payload, in bytes, of all traffic but that of `endless_wire_bytes`.
+    /// The payload, in bytes, of all traffic outside `endless_wire_bytes`.
     bytes: f64,
     /// The bytes of flows without end, headers included, summed over all links of their paths.
     endless_wire_bytes: f64,

@@ -20,8 +20,8 @@
 //! * For a read, the request (one packet) comes first, on its own path.
 //!
 //! A slowdown is a completion time over the ideal one. It is at least 1, with two exceptions: where
-//! an event has made a link faster or changed routes, and where packets are sprayed. The ideal is
-//! that of one path; a message that takes several at once has more than the rate of one path, and
+//! an event has made a link faster or changed routes, and where packets are sprayed. The ideal
+//! counts one path; a message that takes several at once has more than the rate of one path, and
 //! may have faster ones.
 //!
 //! The modules inside have the references for all messages of a run: [`fluid`], [`greedy`],
@@ -42,7 +42,7 @@ use link::Passed;
 /// than one packet on each link.
 const TAIL: usize = 160;
 
-/// The most packets that pass token buckets one by one. A burst is little beside what is longer.
+/// The most packets that pass token buckets one by one. A burst is little beside longer messages.
 const MOST_PACKETS: usize = 100_000;
 
 /// How messages are cut into packets.
@@ -125,7 +125,7 @@ impl Cut {
     }
 
     /// The payloads of the last packets, `most` or a segment more: of a short message all, of a
-    /// longer one a whole number of segments and the rest, so that whole segments precede them too.
+    /// longer one a whole number of segments and the rest, so that only whole segments precede.
     fn tail_sizes(&self, bytes: u64, most: usize) -> Vec<u64> {
         let (full, segment) = (self.payload.get(), self.segment(bytes));
         let per_segment = segment.div_ceil(full);

@@ -7,8 +7,8 @@ use incast_net::{Host, Switch, Transmitter};
 
 /// The state of a run at the moment to which it has run.
 ///
-/// Queues and flows are those of the last interval of the time series that has ended, and equal its
-/// rows. They are empty before the first one has ended, and where the scenario keeps no series. The
+/// Queues and flows equal the rows of the last interval of the time series that has ended. They are
+/// empty before the first one has ended, and where the scenario keeps no series. The
 /// interval that ends with the run is still open: its rows come with the report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {

@@ -239,7 +239,7 @@ struct Distances {
 }
 
 impl Distances {
-    /// The length of the shortest path from each switch to the switch `edge`. The search is that of
+    /// The length of the shortest path from each switch to the switch `edge`. The search follows
     /// Dial, "Algorithm 360: Shortest-Path Forest with Topological Ordering", 1969: lengths are
     /// small numbers.
     #[expect(clippy::cast_possible_truncation, reason = "switches are numbered in 32 bits")]

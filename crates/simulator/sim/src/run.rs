@@ -140,8 +140,8 @@ impl Simulation {
         self.parted(partition, threads)
     }
 
-    /// Posts all messages and sends none, where what is posted does not depend on what arrives: for
-    /// the [ideal](crate::Report::tables) of a run, which needs no packets. Other runs stay whole.
+    /// Posts all messages and sends none, where posting does not depend on arrivals: for the
+    /// [ideal](crate::Report::tables) of a run, which needs no packets. Other runs stay whole.
     #[must_use]
     pub fn only_posting(mut self) -> Self {
         self.join();
@@ -199,7 +199,7 @@ impl Simulation {
     /// Handles all events up to `until`, those at that instant included, and no later one. Returns
     /// whether there are more. A time that has passed changes nothing.
     ///
-    /// Results are those of [`advance`](Self::advance), however a run is cut.
+    /// The report is the same as with [`advance`](Self::advance), however a run is cut.
     ///
     /// ```
     /// # use incast_sim::{Simulation, TraceConfig, scenario::Document};

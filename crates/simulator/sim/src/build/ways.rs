@@ -121,7 +121,7 @@ impl Ways {
         self.plain(links).iter().map(|link| link.delay + link.rate.time_for(bytes)).sum()
     }
 
-    /// The rate of a link, or that of the slow receiver at its end.
+    /// The rate of a link, or of the slow receiver at its end.
     pub(crate) fn carries(&self, link: (usize, usize)) -> Rate {
         let rate = self.topology.rate(link);
         self.intake(link).map_or(rate, |intake| intake.min(rate))

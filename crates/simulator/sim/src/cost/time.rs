@@ -15,7 +15,7 @@ const HOP_S: f64 = 0.07e-6;
 const COLD_HOP_S: f64 = 0.09e-6;
 /// The wait for the memory of a connection, twice for each ACK: at the receiver and at the sender.
 const COLD_BURST_S: f64 = 3.5e-6;
-/// Bytes of a network and of connections of which every second access waits.
+/// The bytes of a network, and of connections, at which every second access waits.
 const HALF_OF_NETWORK: f64 = 2e6;
 const HALF_OF_CONNECTIONS: f64 = 24e6;
 /// A connection that is built, and a message, without its packets.
@@ -67,7 +67,7 @@ fn cold(bytes: f64, half: f64) -> f64 {
     bytes / (bytes + half)
 }
 
-/// The time of a hop over that of other schemes.
+/// The time of a hop under this scheme, over the time under others.
 fn times(scheme: &Scheme) -> f64 {
     let flow = Flow::new(Bytes::from_kb(64), Rate::from_gbps(10));
     if scheme.algorithm.info().needs.contains(&Need::Telemetry) {

@@ -38,9 +38,9 @@ pub(crate) fn bytes_per_ps(rate: Rate) -> f64 {
 }
 
 impl Fabric {
-    /// Takes from the ways the links `inside` that no traffic can fill: those whose rate is that of
-    /// all hosts together that send over them, or of all that receive over them. `ends` has the
-    /// sending and the receiving host of each way.
+    /// Takes from the ways the links `inside` that no traffic can fill: links as fast as all hosts
+    /// together that send over them, or as all that receive over them. `ends` has the sending and
+    /// the receiving host of each way.
     pub(crate) fn prune(&mut self, ends: &[(u32, u32)], inside: impl Fn(u32) -> bool) {
         let mut loads: BTreeMap<(u32, bool, u32), f64> = BTreeMap::new();
         for (way, &(from, to)) in self.ways.iter().zip(ends) {

@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, VecDeque};
 use super::fabric::{Fabric, Job};
 use shares::Shares;
 
-/// The time, in picoseconds, that results cannot tell: what would end so soon has ended.
+/// The time, in picoseconds, below which results differ in nothing: a message that would end so
+/// soon has ended.
 const INSTANT: f64 = 0.5;
 
 /// The time at which the last byte of each message is sent, in picoseconds; [`None`] of those

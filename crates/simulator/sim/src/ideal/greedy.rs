@@ -13,9 +13,10 @@ use std::cmp::Ordering;
 
 use super::fabric::{Fabric, Job, Part};
 
-/// The part of a link's rate that counts as none: what rounding leaves.
+/// The part of a link's rate that counts as none, since rounding leaves it.
 const NONE: f64 = 1e-9;
-/// The time, in picoseconds, that results cannot tell: what would end so soon has ended.
+/// The time, in picoseconds, below which results differ in nothing: a message that would end so
+/// soon has ended.
 const INSTANT: f64 = 0.5;
 
 /// The time at which the last byte of each message is sent, in picoseconds; [`None`] of those

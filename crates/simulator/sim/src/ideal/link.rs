@@ -48,7 +48,7 @@ impl Link {
         self.rate.time_for(all).saturating_sub(tokens).max(self.packet(all))
     }
 
-    /// Lets a packet pass that is there at `ready`. Tokens are kept as those of the port are.
+    /// Lets a packet pass that is there at `ready`. Tokens are kept as the port keeps its own.
     pub(super) fn pass(&self, passed: &mut Passed, ready: Span, wire: Bytes) {
         let mut start = passed.end.max(ready);
         if let Some(burst) = self.burst {

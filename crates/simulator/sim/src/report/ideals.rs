@@ -38,10 +38,10 @@ impl<'a> Ideals<'a> {
         table(built, &self.rows)
     }
 
-    /// Tells each request when it would have been complete in the fluid and in the greedy schedule:
-    /// when the last of its messages is, all of which are posted when it is asked for. Nothing is
-    /// told of what posts further messages when others have ended, nor where a client asks for two
-    /// at the same instant.
+    /// Gives each request the times at which it would have been complete in the fluid and in the
+    /// greedy schedule: when the last of its messages is. All of them are posted when the request
+    /// is made. A request that posts further messages when others have ended gets no times, and
+    /// neither do two requests of a client at the same instant.
     pub(super) fn tell(&self, built: &Built, requests: &mut [Request]) {
         let gathers: BTreeSet<u16> = built.plan.gatherings.iter().map(|one| one.traffic).collect();
         let mut groups: BTreeMap<(u16, u32, Time), Group> = BTreeMap::new();
@@ -152,7 +152,7 @@ struct Course {
     /// where the path is the same for all packets.
     delays: [Span; 2],
     between: Span,
-    /// The time before the payload can leave: for a read that of its request.
+    /// The time before the payload can leave: for a read, the time of its request.
     request: Span,
     /// Whether all packets take the same way, whose links never get faster.
     steady: bool,
@@ -203,7 +203,7 @@ fn rows<'a>(built: &Built, messages: &'a [Message]) -> Vec<Row<'a>> {
             reason = "a time of a run is neither negative nor above 2^53 ps"
         )]
         let end = Time::from_ps(end?.round() as u64);
-        // What the ideal, without bursts, adds to sending at the rate of the slowest link.
+        // The time that the ideal, without bursts, adds to sending at the rate of the slowest link.
         let course = &known[&message.flow];
         let alone = if course.is_shaped {
             cut(built, message.flow).ideal(message.bytes, &course.plain)
@@ -241,7 +241,7 @@ fn course(built: &Built, number: u32, fabric: &mut Fabric, hosts: &mut Vec<(u32,
     let cut = cut(built, number);
     let request = if request.is_empty() { Span::ZERO } else { cut.ideal(cut.request, &request) };
     let (last, is_fixed) = (links.len() - 1, built.ways.is_fixed(leg));
-    // What a slow receiver takes in bounds its messages as its link does.
+    // The rate of a slow receiver bounds its messages as its link does.
     let (end, rates) =
         (links[last], [built.ways.carries(links[last]), built.topology.rate(links[last])]);
     let peak = if rates[0] < rates[1] { rates[0] } else { cable(last).peaks[end.1] };
@@ -283,12 +283,12 @@ fn endless(built: &Built) -> Vec<(u32, Time)> {
 ///
 /// A message is complete no earlier than the link of its sender has sent it, and the last packet,
 /// which has at least a byte, has come from there. Each message has one such link, and the sum over
-/// those of one link is least if it sends the shortest remaining first. Nor is it complete before
-/// the link of its receiver has carried it, which its first packet reaches after the links before.
-/// Nor before its ideal time, where paths do not change. Messages that share such a link are a
-/// group, whose sum is at least the greater of the two. So there is a bound by senders and one by
-/// receivers, and the greater one is taken. A port with a token bucket passes a burst at once, so
-/// there receivers bound nothing.
+/// a link's messages is least if the link sends the shortest remaining first. A message is also not
+/// complete before the link of its receiver has carried it, which its first packet reaches after
+/// the links before, nor before its ideal time, where paths do not change. Messages that share such
+/// a link are a group, whose sum is at least the greater of the two. So there is a bound by senders
+/// and one by receivers, and the greater one is taken. A port with a token bucket passes a burst at
+/// once, so there receivers bound nothing.
 fn bound(built: &Built, messages: &[Message], courses: &BTreeMap<u32, Course>) -> Vec<Span> {
     let steady = courses.values().all(|course| course.steady);
     // The least header makes the bound the lowest.

@@ -145,7 +145,7 @@ pub(super) fn messages(built: &Built, window: (Time, Time)) -> (Vec<Message>, Ve
     (messages, carried)
 }
 
-/// Takes the departures of a flow off the front: those of requests, then those of data.
+/// Takes the departures of a flow off the front: first of requests, then of data.
 fn take_flow<'a, 'b>(begun: &mut &'a [&'b Begun], flow: u32) -> (&'a [&'b Begun], &'a [&'b Begun]) {
     let from = begun.partition_point(|begun| begun.flow < flow);
     let own = &begun[from..];

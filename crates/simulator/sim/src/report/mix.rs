@@ -23,7 +23,7 @@ struct Sum {
     retransmissions: u64,
 }
 
-/// The table, if traffic names schemes. `goodputs` are those of all flows.
+/// The table, if traffic names schemes. `goodputs` has the goodputs of all flows.
 pub(super) fn table(built: &Built, goodputs: &[f64], work: &Work) -> Option<Table> {
     if !built.mix.is_mixed() {
         return None;

@@ -117,7 +117,7 @@ fn packet_trace(built: &Built, names: &[String]) -> Option<Table> {
     let flow = |row: &PacketRow| {
         flows[row.destination() as usize][row.packet.connection as usize] as usize
     };
-    // One end of the flow is the packet's destination, the other is its source.
+    // The packet's destination is one end of the flow, its source the other.
     let source = |row: &PacketRow| {
         let end = built.flows[flow(row)].end(row.destination(), row.packet.connection);
         hosts[end.peer as usize].clone()

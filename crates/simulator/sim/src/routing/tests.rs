@@ -200,7 +200,7 @@ fn switches_with_one_seed_would_polarise() {
 fn tables_of_a_large_fat_tree_are_small() {
     let net = Net::fat_tree(16);
     for (routes, &layer) in net.routing.switches.iter().zip(&net.topology.layers) {
-        // 128 edges: all ports up; or those of the pod, all ports up; or a port for each pod. A
+        // 128 edges: all ports up; or the pod's ports, all ports up; or a port for each pod. A
         // switch has no ports towards itself.
         let sets = match layer.as_str() {
             "edge" => 2,

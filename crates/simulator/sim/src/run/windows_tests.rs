@@ -253,7 +253,7 @@ fn results(mut report: Report) -> String {
     format!("{:?} {:?} {:?}", report.summary, report.books, report.tables)
 }
 
-/// Settings of switches with several classes, from none to three besides that of ACKs. The order of
+/// Settings of switches with several classes, up to three beside the class of ACKs. The order of
 /// classes, pauses, limits and free room decide.
 fn random_switch(random: &mut Random) -> (String, usize) {
     let mut pick = |choices: &[&'static str]| {

@@ -55,7 +55,8 @@ pub(crate) enum Of {
 }
 
 impl Of {
-    /// Whether traffic counts whose scheme has this number, and of which a share has it.
+    /// Whether traffic with the scheme `number` counts; `shared` if only a share of it has that
+    /// scheme.
     fn counts(self, number: u8, shared: bool) -> bool {
         match self {
             Self::All => true,

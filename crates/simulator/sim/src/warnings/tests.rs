@@ -387,7 +387,7 @@ fn timeouts_that_were_set_below_the_rtt_are_told() {
         ],
         &["transport.rto_initial=1ms"],
     );
-    // The least timeout holds for the first one, too.
+    // The least timeout also holds for the first one.
     let least = [&LONG[..], &[STREAM, "transport.rto_initial=400us"]].concat();
     assert_eq!(warnings(&star(&least), "bbr"), [""; 0]);
 }

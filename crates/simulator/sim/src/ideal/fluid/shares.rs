@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 
 use crate::ideal::fabric::{Fabric, Part};
 
-/// The part of a rate by which filling begins before it must, for what rounding does.
+/// The part of a rate by which filling begins early, against rounding.
 const SLACK: f64 = 1e-9;
 /// The part by which a level must rise to be another one.
 const SAME: f64 = 1e-12;
@@ -26,7 +26,7 @@ pub(super) struct Shares<'a> {
     pub(super) rates: Vec<f64>,
     /// The links on the way of each flow, so many for each; unused ones have [`NOWHERE`].
     parts: Vec<Part>,
-    /// The place of the flow among those of each of them.
+    /// The place of the flow among each link's flows.
     places: Vec<u32>,
     width: usize,
     links: Vec<Link>,
@@ -41,7 +41,7 @@ pub(super) struct Shares<'a> {
 #[derive(Clone, Default)]
 struct Link {
     flows: Vec<u32>,
-    /// The filling that the rest is of.
+    /// The filling that the fields below belong to.
     filling: u64,
     /// The rate that is not given away, the parts of the flows that are raised, added up, and their
     /// number.
@@ -106,7 +106,7 @@ impl<'a> Shares<'a> {
                     _ => weight += part,
                 }
             }
-            // It rises from below, and stays where nobody else has less.
+            // The level rises from below, and stays where nobody else has less.
             let next = left / weight;
             if next <= level * (1.0 + SAME) {
                 return level;

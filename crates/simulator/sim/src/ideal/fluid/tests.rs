@@ -51,8 +51,8 @@ fn a_parking_lot_is_max_min_fair() {
     let ways = vec![way(&[0, 1, 2]), way(&[0]), way(&[1])];
     let fabric = Fabric { rates: vec![1.0, 2.0, 1.0], ways };
     assert_eq!(rates(&fabric, &[0, 1, 2, 2]), [0.5, 0.5, 0.75, 0.75]);
-    // One that is sprayed over two links of 1 B/ps has 2 B/ps, and beside another 1 on the
-    // first of them: x / 2 + x = 1.
+    // A flow that is sprayed over two links of 1 B/ps has 2 B/ps. Beside another flow on the
+    // first link both have x with x / 2 + x = 1.
     let halves = [0, 1].map(|link| Part { link, part: 0.5 }).to_vec();
     let fabric = Fabric { rates: vec![1.0, 1.0], ways: vec![halves, way(&[0])] };
     assert_eq!(rates(&fabric, &[0]), [2.0]);

@@ -100,7 +100,7 @@ fn patched_timely_is_told_of_a_threshold_below_the_rtt_where_it_settles_below_ha
         &["cc.patched-timely.t_low = 50us is below the 83us"],
         &["cc.patched-timely.t_low=170us"],
     );
-    // Waits for long segments of others count, too.
+    // Waits for long segments of others also count.
     let long = [&MIDDLE[..], &["network.star.hosts.0.count=4", "network.star.hosts.1.rate=2Gbps"]];
     let long = [&long.concat()[..], &["network.star.hosts.0.rate=2Gbps", "transport.segment=64KB"]];
     let part = "cc.patched-timely.t_low = 50us is below the 88us";
