@@ -1,4 +1,4 @@
-//! The algorithms that have a program, with the parameters of `incast-cc` and those of the program.
+//! The algorithms that have a program, with the parameters of `incast-cc` and of the program.
 
 use incast_cc::param::{Need, SetError};
 use incast_cc::registry::AnyAlgorithm;
@@ -81,8 +81,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The defaults of an algorithm on Linux TCP, which may differ from those of the algorithm
-    /// itself.
+    /// The defaults of an algorithm on Linux TCP, which may differ from the algorithm's own.
     ///
     /// # Panics
     /// If the registry lacks the algorithm.
@@ -94,8 +93,7 @@ impl Settings {
         settings
     }
 
-    /// The algorithm's own defaults but for what is of hosts, with those of the program's
-    /// parameters.
+    /// The algorithm's defaults except host parameters, plus the program's.
     fn plain(algorithm: Algorithm) -> Self {
         let named = AnyAlgorithm::named(algorithm.name());
         let mut law = named.expect("the registry has the algorithm");
@@ -163,7 +161,7 @@ impl Settings {
         self.values.law.check().map_err(Error::Conflict)
     }
 
-    /// Every parameter, those of the algorithm first.
+    /// All parameters, the algorithm's first.
     pub fn parameters(&self) -> Vec<Parameter> {
         let law = self.values.law.params().iter().map(|param| {
             let mut value = String::new();

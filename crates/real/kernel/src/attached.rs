@@ -306,7 +306,7 @@ fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Makes the algorithm the default or that of a cgroup, once it is attached.
+/// Makes the attached algorithm the default, or the algorithm of a cgroup.
 fn take_place(name: &str, place: &Sockets, group: Option<&File>) -> Result<()> {
     let attached = find(Some(name))?;
     let mut record = attached.said()?;

@@ -35,7 +35,7 @@ pub(crate) const FIRST: [u8; 4] = [0; 4];
 /// bits.
 ///
 /// # Safety
-/// The type must be all that.
+/// The type has these properties.
 pub(crate) unsafe trait Shared: Copy + Default {
     /// The bytes of this value.
     fn bytes(&self) -> &[u8] {

@@ -1,4 +1,4 @@
-//! The values of parameters: those of an algorithm, and those that only its program has.
+//! The values of parameters, both of an algorithm and of its program alone.
 
 use incast_cc::param::SetError;
 use incast_cc::registry::AnyAlgorithm;
@@ -17,7 +17,7 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// The defaults of an algorithm, and those of its program's own parameters.
+    /// The defaults of an algorithm and of its program's own parameters.
     pub(crate) fn new(law: AnyAlgorithm, own: &[KernelParam]) -> Self {
         let own = own.iter().map(|param| (*param, param.default.to_owned())).collect();
         Self { law, own }
