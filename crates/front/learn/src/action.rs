@@ -4,7 +4,7 @@ use incast_cc::{Bytes, Flow, Limits, Rate, Span};
 
 /// The least rate, as a part of the NIC's.
 const LEAST: f64 = 0.001;
-/// The greatest window in bytes: that of 100 Gb/s over 80 ms.
+/// The greatest window in bytes: 100 Gb/s over 80 ms.
 const GREATEST: f64 = 1e9;
 
 /// The meaning of an action.
@@ -123,8 +123,8 @@ pub struct Control {
     pub interval: Span,
     /// The meaning of an action.
     pub action: Action,
-    /// The rate at which a flow starts, as a part of the NIC's. A window starts as those of other
-    /// algorithms do.
+    /// The rate at which a flow starts, as a part of the NIC's. A window starts as in other
+    /// algorithms.
     pub initial: f64,
 }
 

@@ -28,7 +28,7 @@ pub enum Learner {
 pub struct Setup {
     /// The flows that are the learner's.
     pub learners: Vec<Learner>,
-    /// The scheme of all other flows. Its transport and signal are those of all flows.
+    /// The scheme of all other flows. All flows have its transport and signal.
     pub others: String,
     /// The control of the learner's flows.
     pub control: Control,
@@ -91,8 +91,8 @@ pub enum LearnError {
     },
 }
 
-/// A run in which some flows are a learner's, and the one that follows it. Its algorithm, some 200
-/// bytes, is kept for as long as the process lives.
+/// A run in which some flows are a learner's, and the runs that follow it. The learner's algorithm,
+/// some 200 bytes, is kept for as long as the process lives.
 pub struct Environment {
     setup: Setup,
     pilots: Pilots,
@@ -217,8 +217,8 @@ impl Environment {
         run.run_until(Span::from_ps(until - 1));
     }
 
-    /// The observation of a flow, the reward, and whether the flow has ended. There is no more to
-    /// observe of one that has.
+    /// The observation of a flow, the reward, and whether the flow has ended. A flow that has ended
+    /// gives no more observations.
     pub fn outcome(&self, agent: usize) -> (Observation, f64, bool) {
         let seat = lock(&self.seats[agent]);
         if seat.has_ended() {

@@ -1,4 +1,4 @@
-//! The monitor of a flow: it counts over an interval, and makes an observation of that.
+//! The monitor of a flow: it counts over an interval, and makes an observation of the counts.
 
 use incast_cc::{Ack, Bytes, Flow, Loss, Rate, Sent, Span, Time};
 
@@ -109,7 +109,7 @@ impl Monitor {
             self.rtt_us = [sum / count, least, greatest];
         }
         let line = self.line_rate.as_gbps_f64();
-        // The interval ends a picosecond early; its length is that of all others.
+        // The interval ends a picosecond early; that picosecond counts, so all lengths are equal.
         let length_us = (now.since(self.since) + Span::from_ps(1)).as_us_f64();
         let gbps = |bytes: Bytes| bytes.get() as f64 * 8e-3 / length_us;
         let [throughput, sent, rate] = [gbps(self.acked), gbps(self.sent), rate.as_gbps_f64()];

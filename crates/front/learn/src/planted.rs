@@ -46,10 +46,10 @@ impl GuestAlgorithm for Planted {
     }
 }
 
-/// Makes a tree known to all scenarios of this process, by this name, in place of one that had it.
+/// Makes a tree known to all scenarios of this process by this name; replaces a tree that had it.
 ///
 /// # Errors
-/// The name is that of another algorithm, or none.
+/// Another algorithm has the name, or the name is empty.
 pub fn make_known(name: &str, tree: Tree) -> Result<Guest, TreeError> {
     let info = Box::leak(Box::new(Info {
         name: Box::leak(name.to_owned().into_boxed_str()),

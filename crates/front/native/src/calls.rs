@@ -42,7 +42,7 @@ impl Gauge {
 /// returns how many it wrote, or -1 where it failed.
 pub type Gauges = unsafe extern "C" fn(*const c_void, *const c_void, *mut Gauge, usize) -> i64;
 
-/// The functions of an algorithm; of those that are not there, no event is told.
+/// The functions of an algorithm; events whose function is absent are not told.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Calls {

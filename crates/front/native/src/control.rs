@@ -10,8 +10,7 @@ use crate::calls::{Calls, Gauge};
 use crate::facts::{Ack, Answer, Demand, Flow, Hop, Loss, Moment, Sent, Spurious};
 use crate::table::PANICKED;
 
-/// The place that hears of what went wrong: algorithm, seed of the flow, instant, function and the
-/// mistake.
+/// The place that hears of mistakes: algorithm, seed of the flow, instant, function and mistake.
 pub type Report = fn(&'static str, u64, Time, &'static str, String);
 
 /// The mistake of a function that returned another number than 0.
@@ -337,7 +336,7 @@ impl Clone for NativeControl {
             let status =
                 unsafe { copy(self.state.as_ptr().cast(), flow.state.as_mut_ptr().cast()) };
             if status != 0 {
-                // It has no state that could be told of anything, or ended.
+                // The copy has no state, so no event and no end is told to it.
                 flow.started = false;
                 flow.fail("copy", EXCEPTION.into());
             }

@@ -44,7 +44,7 @@ macro_rules! export_algorithm {
 /// function of the table would end the process.
 fn caught<T>(panicked: T, work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
-        // Its drop may panic as well.
+        // Dropping the payload may panic in turn.
         core::mem::forget(payload);
         panicked
     })
@@ -342,7 +342,7 @@ unsafe extern "C" fn reads<C: CongestionControl>(state: *const c_void) -> u64 {
 
 unsafe extern "C" fn copy<C: Clone>(from: *const c_void, to: *mut c_void) -> i32 {
     caught(1, || {
-        // SAFETY: there is a control in the one, and room for another in the other.
+        // SAFETY: `from` has a control, and `to` has room for one.
         unsafe { to.cast::<C>().write((*from.cast::<C>()).clone()) };
         0
     })

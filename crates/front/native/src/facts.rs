@@ -51,7 +51,7 @@ structs! {
         seed: u,
     }
 
-    /// A measured round trip and the parts of it that are no network; NaN where there is none.
+    /// A measured round trip, and its parts outside the network; NaN where there is none.
     Rtt {
         /// The time from handing the data to the NIC to its acknowledgement.
         total: f,
@@ -169,7 +169,7 @@ structs! {
         first: i,
         /// The end of that data.
         end: i,
-        /// The part of it that is in flight again.
+        /// The part of that data that is in flight again.
         returned: i,
     }
 

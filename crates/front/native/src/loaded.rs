@@ -97,7 +97,7 @@ pub unsafe fn load(table: *const Table, report: Report) -> Result<Guest, String>
     }
     let known = Known::of(table, parameters).map_err(panics)?;
     let mut found = [Text::EMPTY; 3];
-    // SAFETY: as above, with a place for what it says.
+    // SAFETY: as above, with a place for the answer.
     if unsafe { (table.conflict)(parameters, &raw mut found) } < 0 {
         return Err(panics("check"));
     }

@@ -110,7 +110,7 @@ pub mod set {
 pub struct Table {
     /// The sizes of all that follows.
     pub layout: Layout,
-    /// The name by which schemes ask for it.
+    /// The name by which schemes ask for the algorithm.
     pub name: Text,
     /// The effect on the rate or the window, on one line.
     pub summary: Text,

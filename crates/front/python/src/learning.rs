@@ -158,7 +158,7 @@ impl Environments {
     }
 }
 
-/// A flow by its number, or those of a traffic by its name.
+/// A flow by its number, or the flows of a traffic by its name.
 #[derive(FromPyObject)]
 enum Flow {
     Number(usize),

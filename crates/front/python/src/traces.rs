@@ -8,7 +8,7 @@ use crate::errors::ParameterError;
 /// The trace configuration with the traces of these names.
 ///
 /// # Errors
-/// A name is not that of a trace.
+/// A name belongs to no trace.
 pub(crate) fn trace_config(names: &[String]) -> PyResult<TraceConfig> {
     let mut config = TraceConfig::default();
     for name in names {

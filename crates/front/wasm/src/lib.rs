@@ -4,8 +4,8 @@
 //! cargo build --release -p incast-wasm --target wasm32-unknown-unknown
 //! ```
 //!
-//! It has no clock, no files and no threads, and needs none. A scenario gives the same bytes there
-//! as anywhere else, which the test of this crate compares.
+//! The module has no clock, no files and no threads. A scenario gives the same bytes there as
+//! anywhere else, which the test of this crate compares.
 //!
 //! * [`Session`] has a scenario and a run of it. It is asked in JSON ([`ask`]) and answers in JSON,
 //!   or with the bytes of a table.

@@ -6,7 +6,7 @@ use incast_sim::topology::{Node, Topology};
 use incast_sim::{Cost, TraceConfig, cost};
 use serde_json::{Map, Value, json};
 
-/// The time of this module over that of native code, measured with the shipped scenarios
+/// The time of this module over the time of native code, measured with the shipped scenarios
 /// (docs/guide/page.md).
 const SLOWER: f64 = 2.0;
 /// The most that a run may take here, by the estimate.

@@ -1,4 +1,4 @@
-//! A scenario and a run of it, which are asked about.
+//! A session: a scenario and a run of it, which the page asks about.
 
 use incast_sim::foreign::FORMATS;
 use incast_sim::scenario::{Document, ScenarioError, Threads};

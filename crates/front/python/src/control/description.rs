@@ -36,7 +36,7 @@ pub(super) fn info(about: &BTreeMap<String, String>) -> PyResult<&'static Info> 
     })))
 }
 
-/// The reports with these words, without that of what was sent.
+/// The reports with these words, without the report of sent packets.
 pub(super) fn reads(name: &str, words: &BTreeSet<String>) -> PyResult<Reads> {
     for word in words {
         if !READS.contains(&word.as_str()) {
