@@ -17,7 +17,7 @@ from incast.base import extras
 if TYPE_CHECKING:
     import numpy as np
 
-# The facts of each event: a struct of the core. `on_ack` may take the stamps of switches as well.
+# The facts of each event: a struct of the core. `on_ack` may also take the stamps of switches.
 _FACTS = {
     "on_start": "Flow",
     "on_ack": "Ack",
@@ -39,7 +39,7 @@ _kept: list[object] = []
 class CompiledControl(OwnControl):
     """A congestion control algorithm of your own, which is compiled; derive from it.
 
-    Static methods with the names of those of `CongestionControl` answer the events. Numba compiles
+    Static methods with the names that `CongestionControl` has answer the events. Numba compiles
     them, so they are written in the part of Python that it knows. Each takes four records:
 
     * the facts of the event, with the names and units of `incast.Flow`, `incast.Ack` and so on.

@@ -214,7 +214,7 @@ class CongestionControl(OwnControl):
     belongs into `on_start`: what a class or a module holds is shared by all flows, and results then
     depend on the order of their events.
 
-    Methods of the same names as those of the Rust trait answer the same events in the same order.
+    Methods with the Rust trait's names answer the same events in the same order.
 
     Example:
         ```python
@@ -283,7 +283,7 @@ class CongestionControl(OwnControl):
         """The largest payload of a packet has changed."""
 
     def limits(self) -> Limits:
-        """The limits on sending from now on: those of the attributes `rate` and `cwnd`.
+        """The limits on sending from now on: the attributes `rate` and `cwnd`.
 
         Raises:
             ValueError: Neither is set, or one is not above zero.
@@ -304,7 +304,7 @@ class CongestionControl(OwnControl):
 
 
 def declared(of: type[OwnControl]) -> dict[str, Parameter]:
-    """The parameters of a class by name, those of its bases first."""
+    """The parameters of a class by name, the bases' first."""
     found: dict[str, Parameter] = {}
     for base in reversed(of.__mro__):
         found |= {name: one for name, one in vars(base).items() if isinstance(one, Parameter)}

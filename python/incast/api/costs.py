@@ -55,7 +55,7 @@ def estimate(
 ) -> Cost:
     """Estimates what a scenario takes with each of the schemes, without building it.
 
-    All results are kept, those of repeats too. Memory and time are right within a factor of two,
+    All results are kept, also of repeats. Memory and time are right within a factor of two,
     the time by the speed of the machine that its constants were fitted on.
     """
     names = list(schemes)

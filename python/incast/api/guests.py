@@ -34,7 +34,7 @@ _known: dict[str, _Guest] = {}
 _parcels: dict[str, bytes] = {}
 """The classes and packages that came from another process, as they came."""
 
-# What stands for an algorithm of a package: the platform and the digest come after it.
+# The mark of an algorithm of a package: the platform and the digest come after it.
 _PACKAGE = b"package "
 
 
@@ -69,7 +69,7 @@ def scheme_of(cc: OwnControl | type[OwnControl]) -> str:
 def found(scheme: str) -> str:
     """The scheme, after the algorithm that it names, if any, was made known to the core.
 
-    It is a class, or that of an installed package.
+    The algorithm is a class, here or in an installed package.
 
     Raises:
         AlgorithmError: The module raised an exception, which is the cause.

@@ -64,7 +64,7 @@ def run(
             one of its presets, `timely:zhu`, perhaps with parameters in brackets,
             `timely[t_high=100us,beta=0.5]`, or a class of `CongestionControl` or `CompiledControl`,
             or an object of one. A dictionary has them by the labels that results show.
-        seed: The seed; that of the scenario if None. Of several, such as `range(10)`, the results
+        seed: The seed; the scenario's if None. Of several, such as `range(10)`, the results
             are `Results`.
         traces: What to record event by event, of `incast.api.scenarios.TRACES`.
         threads: How many threads each run has, a number or `auto`; what the scenario says if None.

@@ -100,7 +100,7 @@ def saturate(
         loads: The loads; 0.1 to 1.0 by 0.1 if None.
         threshold: The least part of the offered load that counts as carrying it.
         traffic: Name or number of the traffic whose load is raised, where there are several.
-        seed: The seed; that of the scenario if None.
+        seed: The seed; the scenario's if None.
         threads: How many threads each run has, a number or `auto`; what the scenario says if None.
             Results are the same.
         jobs: How many runs go side by side, each in a process of its own; if None, as many as there
@@ -221,7 +221,7 @@ class _Search:
         self._codes = {scheme: guests.digest_of(scheme) for scheme in plan.schemes}
 
     def rounds(self) -> Iterator[Round]:
-        """The runs at the loads, then those of each halving.
+        """The runs at the loads, then the runs of each halving.
 
         Raises:
             IncastError: A run failed.

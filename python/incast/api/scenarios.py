@@ -69,7 +69,7 @@ def load(scenario: str | os.PathLike[str]) -> Scenario:
 
 
 def asked(scenario: Scenario, cc: Schemes = None) -> list[str]:
-    """The schemes that are asked for, or those of the scenario, each as `canonical` has it.
+    """The schemes that are asked for, or the scenario's, each as `canonical` has it.
 
     Raises:
         ParameterError: A scheme is no text, or a class that cannot be found.
@@ -159,7 +159,7 @@ def warnings(scenario: Scenario, schemes: Sequence[str]) -> list[str]:
 
 
 def check_seeds(scenario: Scenario, seed: int | Sequence[int] | None) -> list[int]:
-    """The seeds: those that were asked for, or that of the scenario.
+    """The seeds that were asked for, or the scenario's.
 
     Raises:
         ParameterError: There is none, or one is named twice.

@@ -36,7 +36,7 @@ class SweepPlan:
     places: tuple[Place, ...]
     """The rows by point, scheme and seed."""
     runs: Mapping[str, StudyRun]
-    """The runs by their keys: those of equal text, scheme and seed are one."""
+    """The runs by their keys: runs of equal text, scheme and seed are one."""
 
     def variants(self) -> list[tuple[Scenario, str]]:
         """The scenarios and schemes of the runs, each once."""

@@ -8,7 +8,7 @@ and W(a) the mean work that they leave waiting: the rate of messages times E[min
 
     T(x) = (W(a) + a) / (1 - r(a)) + (x - a) / (1 - r(b)).
 
-The last term is exact where messages reach the class one by one. The thresholds are those of the
+The last term is exact where messages reach the class one by one. The thresholds have the
 least mean of (T + c) / (x + c), where c is what the link carries in the RTT without queues. That
 sum has a term for each class, so dynamic programming finds the least of all on a grid.
 """

@@ -64,13 +64,13 @@ def tune(
             scenario.
         over: Parameters to search, each as `t_high`, `t_high=50us..2ms` or `startup=on,off`, or
             such ranges by name; all with a number that is not zero if None.
-        trials: How many settings are tried, that of the scheme as it was given included.
+        trials: How many settings are tried, the given scheme included.
         seeds: The seeds of the runs of each trial, or how many of them from 1.
         batch: How many trials are proposed at once.
         sampler_seed: The seed of the proposals.
         validate: Scenarios in which what was found is run beside the defaults and presets.
-        validate_seeds: The seeds of that, or how many of them after those of the tuning. Without
-            `validate` it is in the scenarios of the tuning.
+        validate_seeds: The seeds of that, or how many seeds after the tuning's. Without `validate`
+            they run in the scenarios of the tuning.
         out: The directory.
         jobs: How many runs go side by side, each in a process of its own; a core each if None.
         scheduler: The address of a Dask scheduler whose workers make the runs.
@@ -149,7 +149,7 @@ def execute(plan: TuningPlan, out: Path, options: Options) -> Tuning:
         return found
 
     count = plan.trials * len(plan.scenarios) * len(plan.seeds)
-    # The costs are those of the scheme as it was given.
+    # The costs are estimated with the given scheme.
     variants = [(one, plan.scheme) for one in plan.scenarios]
     found = runs.make(trials.rounds(), count, lambda: variants, write)
     return _validated(plan, found, options) if plan.validate else found

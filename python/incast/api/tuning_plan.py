@@ -35,7 +35,7 @@ class TuningPlan:
     validate: tuple[Scenario, ...] = ()
     validate_seeds: tuple[int, ...] = ()
     digests: tuple[str, ...] = ()
-    """Those of the scenarios, of which the keys of runs are made."""
+    """The digests of the scenarios, of which the keys of runs are made."""
     code: str = ""
     """The digest of the module of an algorithm in Python."""
 

@@ -47,7 +47,7 @@ def proposed(
     """The settings of a batch, which follow from the trials before it and from two numbers alone.
 
     A study of its own is made for each batch. So nothing depends on when trials ended, and limits
-    that move with the best value are those of all trials before it. Settings that do not fit
+    that move with the best value follow from all trials before the batch. Settings that do not fit
     together are drawn again, up to 50 times.
     """
     ranges = {one.name: _range(one) for one in space}

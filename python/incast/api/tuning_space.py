@@ -105,7 +105,7 @@ def _values(scenario: Scenario, scheme: str) -> dict[str, str]:
 
 
 def _is_taken(scenario: Scenario, scheme: str, one: Searched) -> bool:
-    """Whether other values are taken: a scheme refuses those of a parameter without effect."""
+    """Whether a scheme takes other values: it refuses values of a parameter without effect."""
     for value in (one.low, one.high, math.sqrt(one.low * one.high)):
         text = one.text(value)
         if one.number(text) != one.number(one.value):

@@ -31,8 +31,8 @@ _AHEAD, _LEAST = 2, 8
 # Tasks that take less go together, so many at most: each group has the scheduler's messages once.
 _SHORT_S, _TOGETHER = 0.05, 8
 
-# A task as Dask knows it has nothing of ours but bytes: a worker that lacks a module would die of
-# it before it could say so, and the scheduler, too.
+# A task as Dask knows it has nothing of ours but bytes: a worker or a scheduler that lacks a module
+# would die before it could say so.
 _DO = "__import__('incast.base.cluster', fromlist=['do']).do(client, parcels, scenarios)"
 
 _unpacker = parcels.Unpacker()

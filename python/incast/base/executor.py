@@ -23,7 +23,7 @@ def executed(
     """Does the work, and yields each task as it is done: as `pool.executed`, or on a cluster.
 
     With the address of a Dask scheduler its workers do it, as many tasks as these have threads, and
-    `jobs` does not matter. Tasks that are appended meanwhile are done as well.
+    `jobs` does not matter. Tasks that are appended meanwhile are also done.
 
     Raises:
         IncastError: The workers of one task died several times, or the cluster does not answer.

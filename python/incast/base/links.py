@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[1] / "page" / "index.html"
 """The page: one file, which `make page` builds."""
 
 SLOWER = 2.0
-"""The time that a run takes in a page, over that of native code."""
+"""The time that a run takes in a page, over the time of native code."""
 MOST_SECONDS = 60.0
 """The estimated time in a page above which it refuses a run (`crates/front/wasm/src/opened.rs`)."""
 MOST_BYTES = 1.5e9
@@ -30,12 +30,12 @@ def fragment(
     """The part of a link after `#`, as `web/src/state.ts` reads it.
 
     Args:
-        name: The name of a scenario that ships, or that of `text`.
+        name: The name of a scenario that ships, or of `text`.
         text: The scenario in TOML, if it does not ship.
         files: The texts of the files that it names, by their names.
         changes: Assignments such as `run.duration=10ms`; of several of one path the last holds.
-        schemes: The schemes, or none for those of the scenario.
-        seed: The seed, or that of the scenario.
+        schemes: The schemes, or none for the scenario's.
+        seed: The seed, or the scenario's.
     """
     last: dict[str, str] = {}
     for change in changes:

@@ -62,7 +62,7 @@ def usable_cores() -> int:
 
 def peak_bytes() -> int:
     """The most memory that this process has had so far."""
-    # The other figure begins with that of the process by which this one was started.
+    # The other figure begins with the parent process's.
     with contextlib.suppress(OSError, ValueError, IndexError):
         for line in _STATUS.read_text(encoding="ascii").splitlines():
             if line.startswith("VmHWM:"):
@@ -127,7 +127,7 @@ def _groups() -> list[int]:
                 names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
             else:
                 continue
-            # The limits of parent groups hold as well; a container sees its own group as the root.
+            # The limits of parent groups also hold; a container sees its own group as the root.
             place = home / path.lstrip("/")
             above = [one for one in place.parents if home in one.parents]
             found += [_left(group, *names) for group in dict.fromkeys([place, *above, home])]

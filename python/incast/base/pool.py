@@ -44,7 +44,7 @@ TRIES = 3
 _CONTEXT = get_context("spawn")
 # The signal by which workers are told to stop.
 _STOP = signal.SIGUSR1
-# What a terminal or a service manager sends to all processes of a command.
+# The signals that a terminal or a service manager sends to all processes of a command.
 _SENT_TO_ALL = (signal.SIGINT, signal.SIGTERM)
 # A worker whose last task took less has the next one waiting when it is done.
 _QUICK_S = 0.2

@@ -42,7 +42,7 @@ class Stop:
 
     @contextlib.contextmanager
     def raising(self) -> Iterator[None]:
-        """Work that Ctrl-C interrupts: it raises KeyboardInterrupt there, the first time, too."""
+        """Work in which Ctrl-C raises KeyboardInterrupt, already the first time."""
         if self.asked:
             raise KeyboardInterrupt
         self._raises = True

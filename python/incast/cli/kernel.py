@@ -35,7 +35,7 @@ def kernel(
     if arguments and arguments[0] in _OWN:
         _run_own(found, *arguments)
         return
-    # The program is a child: its exit code goes through `main`, as that of every command.
+    # The program is a child: its exit code goes through `main`, as every command's.
     code = program.run([found, *arguments])
     if arguments[:1] in ([], ["--help"], ["-h"]):
         print("\nAnd of Python:\n  lab      Run a scenario on Linux TCP, in network namespaces")

@@ -79,7 +79,7 @@ _HOMES = {
     "writing": "terminal.writing",
 }
 
-# What they need beside the packages that are always installed.
+# The extras that modules need beside the packages that are always installed.
 _EXTRAS: dict[str, extras.Extra] = {
     "canvas": "figures",
     "driver": "reproduce",

@@ -106,7 +106,7 @@ def plot(
         out / f"{name}.{form}": late.gallery.draw(name, results, baseline, look) for name in names
     }
     _save(drawn, out)
-    # What a caption has to say, where no title says it.
+    # The remarks for a caption, where no title has them.
     remarks = {} if title else {path.stem: str(one.get_label()) for path, one in drawn.items()}
     if as_json:
         written = {"written": [str(path) for path in drawn], "left_out": left_out}

@@ -1,6 +1,6 @@
 """TIMELY in Python, compiled: as `incast.examples.timely`, at the speed of Rust.
 
-Numba compiles the static methods of the class. The rate is that of the `timely` in Rust to the last
+Numba compiles the static methods of the class. The rate equals the Rust `timely`'s to the last
 bit. Run it beside that one, with the two values that the scenario sets for `timely`:
 
     MINE='incast.examples.compiled_timely:CompiledTimely[t_high=100us,burst_rate=700Mbps]'

@@ -1,6 +1,6 @@
 """TIMELY in Python: Algorithm 1 of Mittal et al., SIGCOMM 2015, with the snippet's constants.
 
-The rate is that of the `timely` in Rust to the last bit, for it computes with the same integers:
+The rate equals the Rust `timely`'s to the last bit, since both compute with the same integers:
 nanoseconds, bits per second, and fractions of 2^20. Run it beside that one, with the two values
 that the scenario sets for `timely`:
 

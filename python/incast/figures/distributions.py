@@ -71,7 +71,7 @@ def of_samples(rows: pl.DataFrame) -> Curve:
 
 
 def of_lateness(rows: pl.DataFrame) -> Curve:
-    """The distribution function of the time from deadline to completion, as that of samples."""
+    """The distribution function of the time from deadline to completion, a step for each sample."""
     return _steps_of(rows, "late_us")
 
 

@@ -1,7 +1,7 @@
 """The ideal in figures of completion times: thin grey lines, where a run has it.
 
-The messages or requests are those of the first case that has it. Arrivals drawn in advance are the
-same for all schemes of a seed, so their ideal is, too. Every figure takes the lines from here.
+The messages or requests come from the first case that has an ideal. Arrivals drawn in advance, and
+so their ideal, are the same for all schemes of a seed. Every figure takes the lines from here.
 """
 
 from dataclasses import dataclass

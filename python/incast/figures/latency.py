@@ -20,7 +20,7 @@ _ROWS = Rows(
     measured=True,
     some=pl.all_horizontal(pl.col(*_PARTS, "completion_us").is_not_null()),
 )
-# Percentiles of two parts do not add up to that of the whole. So the messages around a percentile
+# Percentiles of two parts do not add up to the whole's. So the messages around a percentile
 # of the whole are taken, this far to both sides in rank, and the parts are their means.
 _AROUND = 0.005
 

@@ -16,7 +16,7 @@ _PAUSED = Rows("links", ("layer", "paused_share"), pl.col("paused_share").is_not
 
 
 def utilisation(results: Records) -> Figure:
-    """Mean utilisation of the links of each layer, and that of the busiest one."""
+    """Mean utilisation of the links of each layer, and of the busiest link."""
     return _by_layer(results, _BUSY, "utilisation", "utilisation of the links (%)")
 
 

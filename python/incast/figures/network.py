@@ -23,7 +23,7 @@ from incast.figures.style import Floats
 from incast.results.records import Case, Records
 
 _TIERS = ("host", "switch", "router", "leaf", "edge", "aggregation", "spine", "core")
-# With more hosts, those of a switch are one box; with more boxes in a layer, they have no names.
+# With more hosts, a switch has one box for all; with more boxes in a layer, they have no names.
 _MOST_HOSTS = 40
 _MOST_NAMES = 32
 _UPRIGHT = 12  # with more boxes in a layer, names stand upright
@@ -131,7 +131,7 @@ def _layout(scenario: Scenario) -> tuple[dict[str, _Box], list[_Link]]:
             names = [name for name, of in network["switches"] if of == layer]
             for number, name in enumerate(names):
                 boxes[name] = _Box(name, layer, (number + 0.5) / len(names) * slots, float(tier))
-    # Hosts of switches above the lowest layer, and those of none.
+    # Hosts of switches above the lowest layer, and hosts without a switch.
     for host in network["hosts"]:
         if host not in boxes:
             boxes[host] = _Box(host, "host", slots + 0.5, 0.0)
@@ -159,7 +159,7 @@ def _range(hosts: Sequence[str]) -> str:
 
 
 def _utilisation(case: Case, links: Sequence[_Link]) -> dict[tuple[str, str], float]:
-    """The utilisation of each direction of a link: of hosts in one box, that of the busiest."""
+    """The utilisation of each direction of a link; hosts in one box have the busiest one's."""
     rows = case.table("links")
     if not {"link", "utilisation"} <= set(rows.columns):
         raise FigureError("there is no table links with utilisation in the result")

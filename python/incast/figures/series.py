@@ -117,8 +117,8 @@ def _network(case: Case) -> str:
 def rates(results: Records) -> Figure:
     """The goodput of every flow over time, a panel for each case, the equal share dashed.
 
-    Of several seeds the lines are the flows of the first, for those of another start at other
-    times; a band reaches from the slowest to the fastest flow of all seeds.
+    Of several seeds the lines are the flows of the first, since flows of another seed start at
+    other times; a band reaches from the slowest to the fastest flow of all seeds.
     """
     panels = list(_FLOWS.each(results))
     figure = style.blank(1.2 + 2.0 * len(panels))

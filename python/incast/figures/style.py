@@ -46,7 +46,7 @@ def width() -> float:
 
 
 def scale() -> float:
-    """The size of type, as a part of that of a figure of the usual width: marks follow it."""
+    """The size of type over the size in a figure of the usual width: marks follow it."""
     return float(mpl.rcParams["font.size"]) / float(look.RC["font.size"])
 
 
@@ -151,7 +151,7 @@ def panels(
 ) -> tuple[Figure, list[Axes]]:
     """A figure with a panel below the other for each traffic; a single one does without its name.
 
-    `height` is that of a single panel; of several, each has two thirds of it.
+    A single panel is `height` high; of several, each has two thirds of it.
     """
     tall = height if len(names) < 2 else 1.4 + height * len(names) * 2 / 3
     figure = blank(tall)
@@ -196,7 +196,7 @@ def fold(figure: Figure) -> None:
 
 
 def headroom() -> float:
-    """The height of a time series over that of its greatest value: for words above the lines."""
+    """The height of a time series over its greatest value: for words above the lines."""
     return 1.08 if scale() >= 1 else 1.2
 
 
@@ -278,7 +278,7 @@ class _Plain(ticker.Formatter):
 
 
 def unit(axis: Axis) -> float:
-    """The unit of the numbers on an axis, in that of what is drawn."""
+    """The unit of the numbers on an axis, in units of the data."""
     formatter = axis.get_major_formatter()
     return formatter.unit if isinstance(formatter, _Plain) else 1.0
 

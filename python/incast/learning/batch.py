@@ -63,8 +63,8 @@ class Episode(NamedTuple):
 class Batch:
     """Environments of one scenario that advance together, in threads and without the GIL.
 
-    Arrays are indexed by environment, flow and feature. A step writes new ones; those of an earlier
-    step keep their values. An environment whose episode is over stays as it is until `reset`.
+    Arrays are indexed by environment, flow and feature. A step writes new arrays; earlier steps'
+    arrays keep their values. An environment whose episode is over stays as it is until `reset`.
 
     Attributes:
         observations: The features, 32-bit, of the shape (environments, flows, features).
@@ -113,7 +113,7 @@ class Batch:
             flows: The learner's flows: numbers as in results, or names of traffic for all flows of
                 it.
             others: The scheme of all other flows, as `incast.run` has it; the first of the scenario
-                if None. Its transport and signal are those of all flows.
+                if None. All flows have its transport and signal.
             interval: The length of a monitoring interval, from 1us to 1s.
             action: `change` for a change of the rate by a factor, from -1 to 1; `share` for the
                 rate itself as a part of the NIC's, from 0 to 1; `window` for a change of the window

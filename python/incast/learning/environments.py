@@ -211,7 +211,7 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Any]):
         """Begins an episode in each environment.
 
         Args:
-            seed: The seed of the first environment, that of the second plus one and so on; or one
+            seed: The seed of the first environment; the second has one more and so on; or a seed
                 for each. None goes on with what there is.
             options: `run_seed`, the seed of all runs in place of drawn ones.
 

@@ -17,7 +17,7 @@ class CongestionParallelEnv(ParallelEnv):  # type: ignore[misc] # PettingZoo has
     """The rates of several flows of one run, an action of each per monitoring interval.
 
     Agents are `flow_0`, `flow_1` and so on, in the order in which `flows` names the flows.
-    Observations and actions are those of `CongestionEnv`. All agents are truncated at the end of
+    Observations and actions are as in `CongestionEnv`. All agents are truncated at the end of
     the scenario's duration; an agent whose flow ends is terminated and takes no more part.
 
     Example:

@@ -43,7 +43,7 @@ class Verdict:
     cause: str = ""
     """The cause of a mean outside the bounds, with the numbers of the runs that show it."""
     others: tuple["Verdict", ...] = ()
-    """The same claim in other set-ups, which are listed and not counted."""
+    """The verdicts on the claim in other set-ups, which are listed and not counted."""
 
     @property
     def bound(self) -> str:
@@ -87,7 +87,7 @@ def distance(measured: Spread, said: float) -> float | None:
 
 
 def judge(claim: Claim, names: Sequence[Sequence[Names]], *, chance: bool = True) -> Verdict:
-    """Judges a claim; `names` has those of each seed, in each of the worlds.
+    """Judges a claim; `names` has the names of each seed, in each of the worlds.
 
     * It holds if the whole confidence interval of the mean over the seeds keeps the bounds.
     * It falls short if no value of the interval does.

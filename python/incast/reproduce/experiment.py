@@ -130,7 +130,7 @@ class Setup(_Table, frozen=True):
     cases: dict[str, str] = {}
     """Cases of the claim's expression, each with the case that stands in for it."""
     value: str = ""
-    """The expression of this set-up; that of the claim if absent."""
+    """The expression of this set-up; the claim's if absent."""
     differs: str = ""
 
 
@@ -157,7 +157,7 @@ class Claim(_Table, frozen=True):
     differs: str = ""
     """The cause of a shortfall, with expressions in braces for what the runs that show it have."""
     setup: list[Setup] = []
-    """The other set-ups in which it is judged, too."""
+    """Further set-ups in which the claim is judged."""
 
     @property
     def kind(self) -> ClaimKind:
@@ -172,7 +172,7 @@ class Claim(_Table, frozen=True):
 
     @property
     def asked(self) -> tuple[float | None, float | None]:
-        """The bounds: those of the file, or a factor of [EQUAL][] about what was published."""
+        """The bounds: the file's, or a factor of [EQUAL][] about the published value."""
         if self.equality and isinstance(self.published, (int, float)):
             low, high = sorted((self.published / EQUAL, self.published * EQUAL))
             return low, high

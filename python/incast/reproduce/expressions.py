@@ -1,4 +1,4 @@
-"""Expressions over the cases of an experiment: those of claims, and those in the text of causes."""
+"""Expressions over the cases of an experiment, in claims and in the text of causes."""
 
 import ast
 import math

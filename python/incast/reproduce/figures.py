@@ -40,7 +40,7 @@ class Trace:
     x: Floats
     y: Floats
     said: list[tuple[str, str]] | None = None
-    """The values of each point in words, along x and y; those of `x` and `y` if None."""
+    """The values of each point in words, along x and y; the numbers `x` and `y` if None."""
     flat: bool = False
     """Whether it is a bar: it has one value, along x."""
 

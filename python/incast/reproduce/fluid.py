@@ -23,15 +23,15 @@ F_i is what one completion adds to the rate, with Q = q(t - tau'):
 The last row is the patch as it is printed, per completion, put in the place of TIMELY's. The
 2 of the weight is `weight_slope`: the authors' script of the stability has 1/2. There is no
 hyperactive increase. The queue has no propagation in it, unlike an RTT, so the thresholds are a
-queue of C T. Three things are added that a simulation has too. The queue is never below zero:
-dq/dt >= -q / eps. No rate is above that of the line: dR_i/dt <= (line - R_i) / eps; nor below a
+queue of C T. Three things are added, as in a simulation. The queue is never below zero:
+dq/dt >= -q / eps. No rate is above the line's: dR_i/dt <= (line - R_i) / eps; nor below a
 least one, likewise. eps is two steps of integration. A flow that has not started sends nothing.
 
 The equations have jumps on their right side, wherever a threshold is crossed, and delays that
 depend on the state. jitcdde's integrator (Bogacki-Shampine, the past as cubic Hermite splines)
 takes fixed steps here, as in its `integrate_blindly`. With the equations as symbols its Python form
 was measured at 1.3 ms for a step of two flows, and its C form needs a compiler. With the equations
-as a Python function a step takes 0.1 ms, and rates are those of the C form to 14 digits.
+as a Python function a step takes 0.1 ms, and rates equal the C form to 14 digits.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -63,7 +63,7 @@ NONE: dict[str, pl.DataFrame] = {
 
 
 class _Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The parameters of all models; the letters are those of the equations."""
+    """The parameters of all models, with the letters of the equations."""
 
     flows: int = 2
     capacity_gbps: float = 10.0
@@ -84,7 +84,7 @@ class _Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     weight_slope: float = 2.0
     """The slope of Patched TIMELY's weight over the gradient."""
 
-    # Within the equations the unit of rates is C, and that of queues is C us, which is their delay.
+    # Within the equations rates have the unit C, and queues C us, which is their delay.
 
     @property
     def segment(self) -> float:
@@ -123,7 +123,7 @@ def solve(parameters: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     Of `timely` and `patched-timely` the tables `fluid` (time_us, flow, rate_gbps) and
     `fluid_queue` (time_us, queue_kb, queue_us) have a row for each sample. They are there a second
     time under the names of the simulator's series and with its columns, `series_flows` and
-    `series_queues`, so that one query fits both; the port is that of a star's switch to a host
+    `series_queues`, so that one query fits both; the port leads from a star's switch to a host
     `receiver`. Of `patched-timely-margin` and `dcqcn-margin` the table `margin` (flows,
     phase_margin_degrees) has one row; the margin is null where there is none, as where the queue of
     Patched TIMELY's fixed point is above T_high.

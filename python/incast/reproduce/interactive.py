@@ -51,7 +51,7 @@ def inline(drawn: Drawn, prefix: str) -> Inlined:
     with _marked(drawn, names), _thinned(drawn):
         file = io.BytesIO()
         drawn.figure.savefig(file, format="svg", metadata={"Date": None})
-    # Afterwards: the layout of the panels is that of the drawing.
+    # Afterwards: the drawing has laid out the panels.
     panels = list(_panels(drawn, names))
     data = json.dumps({"series": names, "panels": panels}, separators=(",", ":"))
     return Inlined(_cleaned(file.getvalue(), prefix, drawn.title), data.replace("<", "\\u003c"))
@@ -59,7 +59,7 @@ def inline(drawn: Drawn, prefix: str) -> Inlined:
 
 @contextmanager
 def _marked(drawn: Drawn, names: Sequence[str]) -> Iterator[None]:
-    """Marks the artists of series, and those of their entries in the legend, by ids."""
+    """Marks the artists of series, and of their entries in the legend, by ids."""
     marked: list[Artist] = []
 
     def mark(kind: str, label: str, artists: Sequence[Artist]) -> None:

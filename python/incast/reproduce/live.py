@@ -52,7 +52,7 @@ class Page:
         for case in cases:
             for plan in planned:
                 here = plan.at is None or not figure.at or plan.at in figure.at
-                # What is drawn of an ideal is computed from a run, and is none itself.
+                # The curve of an ideal is computed from a run, and is no run itself.
                 run = plan.case == case and plan.seed == 1 and plan.source and not plan.ideal
                 if here and run and _fits(plan):
                     yield plan

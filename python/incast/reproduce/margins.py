@@ -270,8 +270,8 @@ def _by_series(
 def _least_margin(loop: Complexes, frequency: Floats, delay: float) -> float | None:
     """The least distance of the phase of a loop from -180 degrees wherever its gain is one.
 
-    None where it never is. The delay turns the phase as often as it likes; that of the rest is
-    unwound without it.
+    None where it never is. The delay turns the phase as often as it likes; the phase of the rest
+    is unwound without it.
     """
     phase = np.unwrap(np.angle(loop))
     # At the lowest frequency it is near -90 or -180 degrees, by whole turns.

@@ -81,7 +81,7 @@ class Outcome:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """The verdict on each claim, with those of its other set-ups.
+        """The verdict on each claim, with the verdicts on its other set-ups.
 
         Raises:
             SpecError: The expression of a claim is none.
@@ -104,7 +104,7 @@ class Outcome:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """The published values of tables and figures that were measured here, too."""
+        """The published values of tables and figures that were also measured here."""
         found = []
         for one in self.experiment.published:
             case = self.experiment.case_of(one.case)
@@ -266,7 +266,7 @@ class Outcome:
     def _column(self, case: SpecCase, seed: int, column: str, world: float) -> Value | Floats:
         """A number or, where the axis applies, an array along it, NaN where it was not run.
 
-        A run without a value has that of the world, or no less than the bound that is known of it.
+        A run without a value has the world's, or no less than its known bound.
         """
         one = 1 if case.fluid else seed
 

@@ -1,4 +1,4 @@
-"""The summary as Markdown: docs/reference/reproduction.md is that of all experiments."""
+"""The summary as Markdown: docs/reference/reproduction.md has all experiments."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence

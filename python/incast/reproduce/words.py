@@ -15,7 +15,7 @@ SIGNS: dict[Word, str] = {
 """The sign of each verdict, which tells it apart without colour."""
 
 Kind = Literal["source", "fitted", "ours", "open"]
-"""The author of a claim; one of the sources that rests on what was fitted to it is apart."""
+"""The author of a claim; `fitted` is a source's claim that rests on values fitted to it."""
 
 _KINDS: dict[Kind, tuple[str, str]] = {
     "source": ("claim of the sources", "claims of the sources"),

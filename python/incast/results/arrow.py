@@ -12,7 +12,7 @@ from incast.results.columns import TableInfo
 class ArrowTable:
     """A table as an Arrow C stream: `pyarrow.table(...)`, DuckDB and pandas take it as it is.
 
-    The metadata of each field has `unit` and `doc`, those of the schema `name` and `doc`.
+    The metadata of each field has `unit` and `doc`, and of the schema `name` and `doc`.
     """
 
     name: str

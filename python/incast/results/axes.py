@@ -24,7 +24,7 @@ _OPEN, _CLOSE = "[{(", "]})"
 
 @dataclass(frozen=True)
 class Axis:
-    """Values that change together: those of one key, or those of several."""
+    """Values that change together, of one key or several."""
 
     keys: tuple[str, ...]
     values: tuple[tuple[str, ...], ...]

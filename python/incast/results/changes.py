@@ -286,7 +286,7 @@ def _changes(
             ]
             if pairs:
                 raw.append((case, metric, pairs))
-    # What is equal to the last bit is no test: it cannot be a false alarm. Nor are equal runs at
+    # Values equal to the last bit are no test: they cannot be a false alarm. Nor are equal runs at
     # several points of a sweep several tests.
     unequal = {
         (metric, tuple(pairs)): _P[test]([other - one for one, other in pairs])

@@ -30,7 +30,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Ratio:
-    """The ratio of a value between two schemes: that of another one over that of the first."""
+    """The ratio of a value between two schemes: another scheme's over the first one's."""
 
     key: str
     """The value, a key of the summary such as `rtt_mean_us`."""
@@ -68,7 +68,7 @@ def published(scenario: Scenario | StoredScenario, scheme: str) -> Mapping[str, 
 
 
 def ratios(scenario: Scenario | StoredScenario, runs: Mapping[str, SchemeRun]) -> list[Ratio]:
-    """The RTT of every other scheme over that of the first one, where both were published.
+    """The RTT of every other scheme over the first one's, where both were published.
 
     Two variants of one algorithm share what was published for it: there is no ratio to compare
     with. A run that was stopped is left out: what it measured is not what would have been.
@@ -86,7 +86,7 @@ class _Compared(Protocol):
 
 
 def of_means(results: Sequence[_Compared]) -> list[Ratio]:
-    """The ratios of several seeds of one scenario: those of the mean values."""
+    """The ratios of the mean values over several seeds of one scenario."""
     found: dict[tuple[str, str, str], list[Ratio]] = {}
     for result in results:
         for ratio in result.ratios:

@@ -128,7 +128,7 @@ def column_kinds(table: str) -> dict[str, str]:
 
 
 def all_tables() -> dict[str, TableInfo]:
-    """Every table that there can be: those of Python, of a run's Parquet files, of imports."""
+    """Every table that there can be: of Python, of a run's Parquet files, of imports."""
     run = _every_table()
     figures = {name: (unit, doc) for name, unit, doc in _core.summary_figures()}
     return {

@@ -1,7 +1,7 @@
 """Differences between schemes, seed by seed: equal seeds have equal arrivals.
 
 Two schemes with one seed have the same arrivals. Their common effect drops out of the difference,
-so its interval is narrower than those of the schemes suggest (common random numbers).
+so its interval is narrower than the schemes' intervals suggest (common random numbers).
 """
 
 from collections.abc import Iterable, Mapping

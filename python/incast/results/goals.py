@@ -35,7 +35,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Constraint:
-    """A limit of a figure: a number, or a multiple of its best value or of that of the defaults."""
+    """A limit of a figure: a number, or a multiple of its best value or of the defaults'."""
 
     text: str
     figure: str

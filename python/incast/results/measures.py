@@ -76,8 +76,8 @@ def by_traffic(
 ) -> pl.DataFrame:
     """The messages and requests of each traffic and scheme that were posted while measured.
 
-    Percentiles are those of nearest rank, and count what had not finished as the slowest; means
-    are of what had. Traffic has a row even if none of its messages arrived.
+    Percentiles take the nearest rank, and count unfinished messages as the slowest; means count
+    finished ones. Traffic has a row even if none of its messages arrived.
     """
     found = [
         _known(rows, figures, scenario)
@@ -123,8 +123,8 @@ def p99_slowdown(
 ) -> tuple[float | None, float | None]:
     """The slowdown that 99 % of the messages posted while it was measured do not exceed.
 
-    It is that of a message, number ⌈0.99 n⌉ of n in order. None where that message had not
-    finished, and then followed by what it is at least; None twice where no slowdown was measured.
+    Message number ⌈0.99 n⌉ of n in order has this slowdown. None where that message had not
+    finished, and then followed by a lower bound; None twice where no slowdown was measured.
     """
     if not {"slowdown", "posted_us"} <= set(messages.columns):
         return None, None

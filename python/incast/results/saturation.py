@@ -95,8 +95,8 @@ class Saturation:
     def saturated(self, scheme: str) -> tuple[float | None, float | None]:
         """The highest load up to which all is carried, and the next above it, which is not.
 
-        None in the place of the first where the lowest load is too much already, in that of the
-        second where the highest is not.
+        The first is None where the lowest load is too much already, the second where the highest is
+        not too much.
         """
         carried = None
         for point in self.of(scheme):

@@ -44,7 +44,7 @@ class Spread:
     within: Limits = ANYTHING
     """The possible values of the quantity: an interval does not go beyond."""
     side: Side = ""
-    """Whether the mean is known by a bound alone: that of runs that ended too early to tell."""
+    """The kind of bound that the mean is, where runs ended too early to tell; else empty."""
 
     @property
     def interval(self) -> tuple[float, float] | None:

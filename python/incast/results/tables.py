@@ -11,7 +11,7 @@ from incast.results.columns import ColumnInfo, TableInfo
 
 
 class FramedTable(Protocol):
-    """A table that is a frame already, or becomes one: that of a result read back."""
+    """A table that is a frame already, or becomes one when a result is read back."""
 
     @property
     def name(self) -> str:

@@ -14,8 +14,8 @@ def title(
 ) -> str:
     """The title of runs of these schemes; `labels` are their names, if they have others.
 
-    A title such as "Ten clients send into one server: TIMELY against PFC alone" is that of the
-    scenario's own schemes. Of others it keeps what stands before the colon.
+    A title such as "Ten clients send into one server: TIMELY against PFC alone" fits the scenario's
+    own schemes. With others it keeps the words before the colon.
     """
     text = scenario.title or scenario.name
     if not schemes or set(schemes) == set(scenario.schemes) or not _schemes().search(text):

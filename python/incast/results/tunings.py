@@ -100,8 +100,8 @@ class Goals:
     def combined(self, ran: Ran, defaults: Ran, figure: str) -> float | None:
         """A figure of a trial: in one scenario the mean over the seeds.
 
-        Of several scenarios it is the geometric mean of the ratios of these means to those of the
-        scheme as it was given; None where there is no such ratio.
+        Of several scenarios it is the geometric mean of the ratios of these means to the given
+        scheme's; None where there is no such ratio.
         """
         means = [ran.mean(name, figure) for name in self.scenarios]
         if len(means) == 1:

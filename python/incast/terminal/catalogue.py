@@ -125,7 +125,7 @@ def print_facts(out: Console, rows: Iterable[tuple[str, str]]) -> None:
 def print_keys(
     out: Console, keys: Iterable[Mapping[str, Any]], inside: Mapping[str, str], *, short: bool
 ) -> None:
-    """Prints keys of scenarios with their meanings; `inside` has those of the keys in sections."""
+    """Prints keys of scenarios with their meanings; `inside` has the meanings inside sections."""
     for place, key in enumerate(keys):
         if place and not short:
             out.print()

@@ -34,7 +34,7 @@ def _lacks(row: Mapping[str, Any], count: str) -> bool:
 
 
 def value(key: str, row: Mapping[str, Any]) -> str:
-    """A figure, or what it is at least; a count beside that of what was posted, if it is less."""
+    """A figure or its lower bound; a count beside the number posted, if it is less."""
     value, bound = row.get(key), row.get(bound_of(key))
     if value is None:
         return "-" if bound is None else f"≥ {figures(bound, key)}"

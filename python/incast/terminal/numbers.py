@@ -6,7 +6,7 @@ from incast.results.seeds import Spread
 
 # A mean has no more significant digits than these, however small its uncertainty is.
 _MOST = 8
-# An uncertainty that is smaller, as a part of the mean, is that of adding doubles up.
+# A smaller uncertainty, as a part of the mean, comes from adding doubles up.
 _ROUNDING = 1e-12
 
 

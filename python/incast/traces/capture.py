@@ -105,7 +105,7 @@ def _comment(title: str, scheme: str) -> str:
 
 
 def _interfaces(source: Source, only: Sequence[str]) -> dict[str, int]:
-    """The numbers of the ports that sent something, or of those of them that are wanted."""
+    """The numbers of the ports that sent something, or of the wanted ones among them."""
     found: dict[str, None] = {}
     for table, column in ((PACKETS, "place"), (PAUSES, "port")):
         for batch in source.batches(table):

@@ -16,7 +16,7 @@ from incast.traces.source import GAUGES, PACKETS, PAUSES, QUEUES, SAMPLES, Sourc
 _Event = dict[str, object]
 _COUNTERS = (("rate_gbps", "rate, Gb/s"), ("window_kb", "window, KB"),
              ("in_flight_kb", "in flight, KB"), ("rtt_us", "RTT, us"))  # fmt: skip
-# The thread of a port's drops, and of a flow's life; those of PFC's classes follow.
+# The thread of a port's drops, and of a flow's life; the threads of PFC's classes follow.
 _FIRST_THREAD = 1
 
 
