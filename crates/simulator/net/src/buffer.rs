@@ -415,7 +415,7 @@ impl SharedBuffer {
     }
 }
 
-/// The bytes of a packet as they are counted at an ingress port.
+/// The bytes of a packet that count at an ingress port.
 #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 9,216 bytes")]
 const fn bytes(wire: u64) -> u32 {
     wire as u32

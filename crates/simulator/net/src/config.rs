@@ -60,7 +60,7 @@ pub struct NetworkConfig<'a> {
 pub struct HostConfig {
     /// The transport of the host.
     pub endpoint: Endpoint,
-    /// The sizes and marks of its packets.
+    /// The sizes and marks of the host's packets.
     pub wire: WireFormat,
     /// The intake, of a host that takes in less than its link brings.
     pub intake: Option<IntakeConfig>,

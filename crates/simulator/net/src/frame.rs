@@ -25,7 +25,7 @@ pub(crate) struct Frame {
     pub(crate) ingress: u16,
     /// The destination host. Unused in a PFC frame, which the next node consumes.
     destination: u16,
-    /// The traffic class, the kind of content, the flags of the header, and those below.
+    /// The traffic class, the kind of content, the flags of the header, and the flags below.
     bits: u16,
 }
 
@@ -164,7 +164,7 @@ impl Frame {
         Some(Header { connection, sequence, sent_ns, rest, payload, kind, flags })
     }
 
-    /// Whether switches may mark it instead of dropping it (ECN-capable transport).
+    /// Whether switches may mark the packet instead of dropping it (ECN-capable transport).
     #[inline]
     pub(crate) const fn is_ect(&self) -> bool {
         self.bits & ECT != 0
@@ -205,7 +205,7 @@ impl Frame {
         self.bits |= CUT | DAMAGED;
     }
 
-    /// Takes the damage back, of a packet that has not started: it comes at another time.
+    /// Takes the damage to a packet back that has not started: the packet comes at another time.
     pub(crate) const fn mend(&mut self) {
         if self.is_damaged() {
             self.bits &= !(CUT | DAMAGED);
@@ -283,8 +283,8 @@ impl Packets {
         frame.bits & STORED != 0 && self.stored(frame).payload() > 0
     }
 
-    /// The flow that a packet belongs to, and how much of that flow remains, for which its hosts
-    /// send packets in the full form. ACKs and control packets are separate from the data of their
+    /// The flow that a packet belongs to, and the bytes of the flow that remain. Hosts send packets
+    /// in the full form for this. ACKs and control packets are separate from the data of their
     /// connection, which they may overtake.
     pub(crate) fn job(&self, frame: &Frame) -> Job {
         let remaining = match frame.bits & STORED {

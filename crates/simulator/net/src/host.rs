@@ -63,7 +63,7 @@ pub struct Posted {
     pub at: Time,
     /// Payload, or [`ENDLESS`](incast_plan::application::ENDLESS).
     pub bytes: u64,
-    /// The number of its deadline ([`Host::deadline`]).
+    /// The number of the message's deadline ([`Host::deadline`]).
     pub(crate) deadline: DeadlineNumber,
 }
 

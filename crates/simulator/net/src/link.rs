@@ -32,11 +32,11 @@ pub(crate) struct Link {
     ps_per_byte: u32,
     /// The propagation delay, above zero: a node's actions reach the next one only after it.
     delay: Span,
-    /// Frames that arrive from then on may not arrive well: the time of the link's next failure, or
-    /// zero where it damages frames at random.
+    /// The time from which on frames may be lost: the link's next failure, or zero where the link
+    /// damages frames at random.
     fails: Time,
     /// The number of frames on the link that are not quiet, where the far end is a host. The first
-    /// of them is announced to it.
+    /// of them is announced to the host.
     loud: u32,
     /// Whether the far end is a host, to which quiet frames need not be announced.
     to_host: bool,
@@ -178,9 +178,9 @@ impl Link {
         self.ring.waits()
     }
 
-    /// Starts the first of the frames that wait, at `start`. Returns it, and the start of the next
-    /// one: [`Time::MAX`] where none waits. The rate is that at which they were put on the link,
-    /// one after the other.
+    /// Starts the first of the frames that wait, at `start`. Returns this frame, and the start of
+    /// the next one: [`Time::MAX`] where none waits. The rate is that at which they were put on the
+    /// link, one after the other.
     #[inline]
     pub(crate) fn start_next(&mut self, start: Time) -> (Frame, Time) {
         debug_assert_eq!(start, self.next_start());

@@ -14,7 +14,7 @@ use incast_plan::random::purpose;
 pub(crate) struct Loss {
     seed: u64,
     link: u64,
-    /// A frame is damaged whose 64 random bits are at most this.
+    /// The greatest value of a frame's 64 random bits that means damage.
     most: u64,
     /// The time of the link's next failure.
     pub(crate) fails: Time,

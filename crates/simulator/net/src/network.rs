@@ -140,8 +140,8 @@ impl Network {
         hosts.chain(self.switches.iter().map(|switch| &switch.failures))
     }
 
-    /// Handles up to `events` events before `end`, and those that are left until all nodes are at
-    /// one instant. Returns whether there are more.
+    /// Handles up to `events` events before `end`, then more until all nodes are at one instant.
+    /// Returns whether there are more.
     pub fn run(&mut self, end: Time, events: u64) -> bool {
         let (mut until, mut left) = (end, events);
         let mut looked_at = 0_usize;

@@ -96,15 +96,15 @@ struct Judges {
 /// ECN thresholds by class, in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Thresholds {
-    /// [`u64::MAX`] where a class has none.
+    /// The threshold of each class; [`u64::MAX`] where it has none.
     pub(crate) bytes: [u64; MOST_CLASSES],
-    /// Whether they are compared with all queues of the port together.
+    /// Whether thresholds are compared with all queues of the port together.
     pub(crate) of_port: bool,
 }
 
 impl Thresholds {
-    /// Whether a packet of `class` is marked that leaves so many bytes behind in its class and in
-    /// the port.
+    /// Whether a packet of `class` that leaves so many bytes behind, in its class and in the port,
+    /// is marked.
     fn are_exceeded(&self, class: u8, queue: u64, port: u64) -> bool {
         let left = if self.of_port { port } else { queue };
         left > self.bytes[class as usize % MOST_CLASSES]

@@ -190,8 +190,8 @@ impl Routes {
         self.member(first, count, member)
     }
 
-    /// The port by which a packet leaves whose next port is not known; where packets are sprayed, a
-    /// random one. Notes in `path` that the packet has been in its intermediate group.
+    /// The port for a packet whose next port is not known; where packets are sprayed, a random one.
+    /// Notes in `path` that the packet has been in its intermediate group.
     pub fn port_of(&self, destination: u32, path: &mut Path) -> Option<u16> {
         let place = self.places[destination as usize];
         if place.edge == self.edge {

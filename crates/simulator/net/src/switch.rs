@@ -253,7 +253,7 @@ impl Switch {
         true
     }
 
-    /// Stores a packet that finds no room, if others of its queue give way: those are dropped for
+    /// Stores a packet that finds no room, if others of its queue give way; these are dropped for
     /// the same cause. Returns whether it is stored.
     #[cold]
     fn make_room(
@@ -309,8 +309,7 @@ impl Switch {
         needs.met_by(self.send(at, port, transit));
     }
 
-    /// Handles the event of a port: its link is free, or a packet starts that is on it ahead of
-    /// time.
+    /// Handles the event of a port: its link is free, or a packet that is ahead of time starts.
     #[inline]
     pub(crate) fn on_port(&mut self, now: Time, port: u16, transit: &mut Transit) {
         let instant = Instant::new(now, Turn::Port(port));

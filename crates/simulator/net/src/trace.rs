@@ -64,11 +64,11 @@ pub struct FlowRow {
     pub flow: u32,
     /// The sample.
     pub rtt: Span,
-    /// The sending rate after it.
+    /// The sending rate after the sample.
     pub rate: Rate,
-    /// The congestion window after it; none of an algorithm that sets a rate alone.
+    /// The congestion window after the sample; none where the algorithm sets a rate alone.
     pub window: Option<Bytes>,
-    /// The payload in flight after it; none of a connection that has gone.
+    /// The payload in flight after the sample; none where the connection has gone.
     pub in_flight: Option<Bytes>,
 }
 
@@ -155,7 +155,7 @@ impl PacketRow {
         self.frame.wire
     }
 
-    /// The number of its traffic class, from 0 for the lowest.
+    /// The number of the packet's traffic class, from 0 for the lowest.
     pub const fn class(&self) -> u8 {
         self.frame.class()
     }

@@ -186,7 +186,7 @@ impl Transmitter {
         self.busy_until = links[self.link as usize].send(now, frame, calendar);
     }
 
-    /// Notes that a frame is off the link again whose transmission has not started.
+    /// Notes that a frame which had not started is off the link again.
     pub(crate) fn uncount(&mut self, frame: &Frame) {
         self.packets -= 1;
         self.bytes -= u64::from(frame.wire);

@@ -39,8 +39,8 @@ impl Network {
         &self.hosts
     }
 
-    /// Notes all that hosts will post before `end` as posted, and lets none of it be sent. Returns
-    /// whether that can be told: applications post when something has arrived.
+    /// Notes all messages that hosts will post before `end` as posted, and sends none. Returns
+    /// whether they are known: applications post when something has arrived.
     pub fn only_post(&mut self, end: Time) -> bool {
         let is_planned = self.hosts.iter().all(|host| host.applications.is_empty());
         if is_planned {

@@ -24,7 +24,7 @@ pub struct Held {
     pub port: u16,
     /// The number of the class, from 0 for the lowest.
     pub class: u8,
-    /// The moment since which a pause has held it.
+    /// The moment since which a pause has held the class.
     pub since: Time,
     /// The bytes that waited.
     pub bytes: u64,

@@ -206,7 +206,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Runs the domains of a thread. Those of another thread are run from the last on.
+    /// Runs the domains of a thread; another thread's from the last on.
     fn run_desks(&self, thread: usize, of_another: bool, number: u64, until: u64) {
         let (all, threads) = (self.desks.len(), self.threads);
         let own = all * thread / threads..all * (thread + 1) / threads;

@@ -27,7 +27,7 @@ pub struct IntakeConfig {
     pub rate: Rate,
     /// The rate of the link into the host, at which the host takes in packets when it is not slow.
     pub line_rate: Rate,
-    /// The time that the host takes more for a segment of a stream that is not the next one.
+    /// The extra time for a segment of a stream that is not the next one.
     pub gap: Span,
     /// The bytes that may wait.
     pub buffer: u64,
@@ -61,7 +61,7 @@ impl IntakeConfig {
         (self.lasts.0..self.lasts.1).contains(&now)
     }
 
-    /// The time at which a packet is taken in that is the first at `now`, and takes `more` than its
+    /// The time at which the packet that is first at `now` is taken in; it takes `more` than its
     /// bytes do.
     fn done(&self, now: Time, wire: u16, more: Span) -> Time {
         let wire = Bytes::new(u64::from(wire));

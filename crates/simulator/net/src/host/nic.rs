@@ -35,7 +35,7 @@ pub(super) struct NicAhead {
     pub(super) until: Time,
     /// The time of the last event at which packets were put on the link.
     served: Time,
-    /// The connection whose data is ahead of time, if there is data. It is one at a time.
+    /// The one connection whose data is ahead of time, if there is data.
     connection: Option<u32>,
     /// Whether the NIC rests between packets that are ahead of time.
     rests: bool,
@@ -130,7 +130,7 @@ impl Host {
         self.ahead.is_allowed = false;
     }
 
-    /// Whether packets may leave ahead of time now, and that pays.
+    /// Whether packets may leave ahead of time now, and gain by it.
     #[inline]
     pub(super) fn may_send_ahead(&mut self, now: Time) -> bool {
         let ahead = &mut self.ahead;
@@ -221,7 +221,7 @@ impl Host {
             })
     }
 
-    /// Takes the packets back whose start is to come.
+    /// Takes back the packets that have not started.
     #[cold]
     pub(super) fn take_back(&mut self, now: Time, transit: &mut Transit) {
         let link = self.nic.link as usize;

@@ -91,7 +91,7 @@ impl Network {
         }
     }
 
-    /// Whether a host may handle a packet now that starts at `start` and arrives at `at`.
+    /// Whether a host may now handle a packet that starts at `start` and arrives at `at`.
     #[inline]
     fn may_hear(&mut self, at: Time, start: Time) -> bool {
         let now = self.now;
@@ -103,7 +103,7 @@ impl Network {
     }
 
     /// Finds the first instant from now on at which somebody looks at hosts. All nodes have had
-    /// their turn at the one before.
+    /// their turn at the previous one.
     #[cold]
     fn next_look(&mut self) -> Time {
         let (now, measure_from) = (self.now.as_ps(), self.run_ahead.measure_from);

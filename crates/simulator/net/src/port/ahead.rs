@@ -11,8 +11,8 @@ use crate::instant::NeedsEvent;
 use crate::link::Link;
 
 /// Waiting packets that are on the link already, since their start is known: packets of one class,
-/// one after the other. A queue with them needs no event for each packet that leaves it. They are
-/// taken back by whatever may change the order: a packet of a higher class, a pause, a PFC frame.
+/// one after the other. A queue with them needs no event for each packet that leaves it. Whatever
+/// may change the order takes them back: a packet of a higher class, a pause, a PFC frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
     /// The time since which packets of the class wait.
