@@ -44,7 +44,7 @@ pub struct Finished {
     pub completed: Time,
     /// Payload, counted once, however many servers send it.
     pub bytes: Bytes,
-    /// The number of messages that it took.
+    /// The number of messages that the request took.
     pub fan_out: u32,
     /// The time that it had.
     pub deadline: Option<Span>,
@@ -59,11 +59,11 @@ pub struct UnderWay {
     pub posted: Time,
     /// Payload.
     pub bytes: Bytes,
-    /// The number of messages that it takes.
+    /// The number of messages that the request takes.
     pub fan_out: u32,
     /// The number of messages that are not complete yet.
     pub missing: u32,
-    /// The time that it has from asking to completion.
+    /// The time that the request has from asking to completion.
     pub deadline: Option<Span>,
 }
 

@@ -80,7 +80,7 @@ pub struct Treatment {
     pub weight: u32,
     /// The number of the scheme among the run's schemes, 0 for the scheme of the run itself.
     pub scheme: u8,
-    /// The share of flows that are under that scheme. The others are under the run's.
+    /// The share of flows under that scheme. The others are under the run's scheme.
     pub share: Fraction,
     /// The routing of the packets in both directions.
     pub routing: RoutingKind,
@@ -104,9 +104,8 @@ pub struct Leg {
     pub from: u32,
     /// The receiving host.
     pub to: u32,
-    /// The label that tells this direction from all others, [`LABEL_BITS`] long. It does not depend
-    /// on anything else that is sent, so a run is the same up to some time whatever is posted
-    /// later.
+    /// The label that tells this direction from all others, [`LABEL_BITS`] long. It depends on no
+    /// other traffic, so a run is the same up to some time whatever is posted later.
     pub label: u64,
     /// The routing of the packets.
     pub routing: RoutingKind,
@@ -251,15 +250,15 @@ impl Flows {
         number
     }
 
-    /// Both directions of a connection of a flow: the one from the given host, then the one back.
+    /// Both directions of a connection of a flow: from the given host, then back.
     pub fn legs(&self, number: u32, (host, connection): (u32, u32)) -> [Leg; 2] {
         let flow = &self.rows[number as usize];
         let (data, out) = (flow.is_data(host, connection), host == flow.source);
         [out, !out].map(|out| self.leg(number, data, out))
     }
 
-    /// A direction of one of a flow's connections: of the one that carries payload (`data`) or of
-    /// the one that carries requests, from the source (`out`) or towards it.
+    /// A direction of one of a flow's connections: the connection that carries payload (`data`) or
+    /// requests, from the source (`out`) or towards it.
     fn leg(&self, number: u32, data: bool, out: bool) -> Leg {
         let Flow { source, destination, traffic, .. } = self.rows[number as usize];
         let place = self.before.partition_point(|&(first, _)| first <= number) - 1;

@@ -57,7 +57,7 @@ pub struct Gathering {
 /// Makes an application from the flows of the run, which are known once all traffic is planned.
 type Start = Box<dyn FnOnce(&Flows) -> Box<dyn Application> + Send>;
 
-/// An application that has not been given its connections yet.
+/// An application that has no connections yet.
 pub struct PlannedApplication {
     host: u32,
     start: Start,

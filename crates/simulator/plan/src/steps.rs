@@ -158,10 +158,10 @@ pub struct Worker<D> {
     dues: D,
     /// The steps that each step of the round still waits for.
     left: Vec<u32>,
-    /// The number of steps of the round that have not ended, and of those which await something.
+    /// The number of steps of the round that have not ended, and of awaiting steps among them.
     open: usize,
     missing: u32,
-    /// The steps of each slot that await an outcome, and the outcomes that none awaits yet, by
+    /// The steps of each slot that await an outcome, and the outcomes that no step awaits yet, by
     /// [`Outcome`].
     awaiting: Vec<[VecDeque<u32>; 2]>,
     early: Vec<[u32; 2]>,

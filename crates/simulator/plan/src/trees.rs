@@ -4,13 +4,13 @@
 //! link on its way, which is another link of the same tree, and it never turns back. A circle of
 //! links that wait for each other would be a walk in one tree that comes back to its start without
 //! turning back, and a tree has none. Links of different trees never wait for each other, since no
-//! packet leaves its tree. Links to hosts wait for nothing, and nothing waits for those from hosts.
+//! packet leaves its tree. Links to hosts wait for nothing, and nothing waits for links from hosts.
 //!
 //! The construction is this project's own. Let each of n trees be found in turn: the tree of
-//! shortest paths from a root over links that are free, without branches that lead to no host. Of
-//! all roots, the one counts whose tree has the fewest links, then the least sum of depths, then
-//! the lowest number. A switch with hosts gives a tree no more than its share of links, so that
-//! links are left for the others. n is the highest number for which all are found.
+//! shortest paths from a root over links that are free, without branches that lead to no host. The
+//! root is taken whose tree has the fewest links, then the least sum of depths, then the lowest
+//! number. A switch with hosts gives a tree no more than its share of links, so that links are left
+//! for the others. n is the highest number for which all are found.
 
 use std::collections::VecDeque;
 
