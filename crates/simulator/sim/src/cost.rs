@@ -71,7 +71,7 @@ pub struct Part {
     pub bytes: f64,
     /// Whether the memory stays until the results are written, so that all schemes add up.
     pub kept: bool,
-    /// A change of the scenario that would reduce it.
+    /// A change of the scenario that would reduce the memory.
     pub remedy: &'static str,
 }
 

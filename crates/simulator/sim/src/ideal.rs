@@ -64,7 +64,7 @@ pub(crate) enum Segments {
     None,
     /// Segments of this size.
     Of(Bytes),
-    /// Segments of a full packet or more: the size varies with the algorithm.
+    /// Segments of a full packet or more, whose size varies with the algorithm.
     Any,
 }
 

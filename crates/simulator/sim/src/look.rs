@@ -1,4 +1,4 @@
-//! The state of a run in progress, for whoever shows it while it goes on.
+//! The state of a run in progress, to be shown while it goes on.
 
 use incast_cc::{Rate, Time};
 
@@ -45,7 +45,7 @@ pub struct FlowLook {
 /// A link at the moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkLook {
-    /// The bytes that were put on it since the run began, headers included.
+    /// The bytes that were put on the link since the run began, headers included.
     pub bytes: u64,
     /// Whether PFC pauses a traffic class or more of its sender.
     pub held: bool,

@@ -32,7 +32,7 @@ use work::Work;
 /// The result of one run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The scheme of the run: every flow ran under it whose traffic names no other.
+    /// The scheme of the run, for every flow whose traffic names no other.
     pub scheme: String,
     /// The seed of the run's random numbers.
     pub seed: u64,
@@ -97,7 +97,7 @@ pub(crate) struct Measured {
     queues: Vec<QueueResult>,
     /// The tables of RTTs, delays and links.
     tables: [Table; 3],
-    /// The payload that arrived of each traffic, in bits per second.
+    /// The payload of each traffic that arrived, in bits per second.
     carried_bps: Vec<f64>,
     until: Time,
 }

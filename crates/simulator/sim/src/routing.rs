@@ -31,7 +31,7 @@ pub(crate) struct Routing {
     pinned: Pinned,
     /// The kinds of routing of all traffic.
     kinds: BTreeSet<RoutingKind>,
-    /// The trees for connections that stay in one, and the seed of the hash that draws it.
+    /// The trees for connections that stay in one, and the seed of the hash that draws a tree.
     trees: Vec<Tree>,
     tree_seed: u64,
     /// The switches with hosts, in the order of the tables.
@@ -118,8 +118,8 @@ impl Routing {
         self.changes.is_empty() && leg.routing != RoutingKind::Spray
     }
 
-    /// The hops of a path that switches do not find in their tables: one that is given, or the way
-    /// in a tree.
+    /// The hops of a path that switches do not find in their tables: a given path, or the way in a
+    /// tree.
     pub(crate) fn given(&self, topology: &Topology, ports: &Ports, leg: Leg) -> Arc<[Hop]> {
         let Leg { from, to, label, routing } = leg;
         if let Some(hops) = self.pinned.get(&(from, to)) {
@@ -273,7 +273,7 @@ impl Distances {
     }
 }
 
-/// The tables after each failure and repair, without those that are as before.
+/// The tables after each failure and repair, without unchanged ones.
 fn changes(
     scenario: &Scenario,
     (topology, ports): (&Topology, &Ports),

@@ -55,7 +55,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Builds the network of `scenario` with all flows under `scheme` whose traffic names no other.
+    /// Builds the network of `scenario`, with `scheme` for flows whose traffic names no other.
     ///
     /// # Errors
     /// The scheme is not known.
@@ -182,8 +182,8 @@ impl Simulation {
         self
     }
 
-    /// Handles `events` more events, and those that are left until all nodes are at one instant.
-    /// Returns whether there are more.
+    /// Handles `events` more events, then more until all nodes are at one instant. Returns whether
+    /// there are more.
     pub fn advance(&mut self, events: u64) -> bool {
         if self.measured.is_none() && self.measured_until < self.end {
             if !self.run(self.measured_until, events) {
@@ -231,9 +231,9 @@ impl Simulation {
         !self.info.complete
     }
 
-    /// Handles `events` more events on the way to `until`, and those that are left until all nodes
-    /// are at one instant. Returns whether it is still to be reached; then
-    /// [`run_until`](Self::run_until) would have gone on.
+    /// Handles `events` more events on the way to `until`, then more until all nodes are at one
+    /// instant. Returns whether `until` is still to be reached; then [`run_until`](Self::run_until)
+    /// would have gone on.
     pub fn approach(&mut self, until: Span, events: u64) -> bool {
         let until = Time::ZERO + until;
         if until < self.built.net.now() {

@@ -97,7 +97,7 @@ fn connection_seed(run: u64, leg: Leg) -> u64 {
     derive(run, purpose::CONNECTION, &[leg.label])
 }
 
-/// The flow whose algorithm was started with `seed`, which no other has.
+/// The flow whose algorithm was started with `seed`, which no other flow has.
 pub(crate) fn flow_of_seed(flows: &Flows, run: u64, seed: u64) -> Option<u32> {
     (0..).zip(flows.iter()).map(|(number, flow)| (number, flow.sender())).find_map(
         |(number, end)| {

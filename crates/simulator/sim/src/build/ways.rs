@@ -161,7 +161,7 @@ impl Ways {
         Path { base_rtt: Some(rtt), hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX) }
     }
 
-    /// The oracle's way of a connection whose data takes the first of these legs.
+    /// The oracle's way for a connection whose data takes the first of these legs.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
     pub(super) fn way(&self, legs: [Leg; 2], kind: Transport) -> Way {
         let (links, rtt) = (self.links(legs[0]), self.path(legs, kind).base_rtt);

@@ -1,4 +1,4 @@
-//! The links, the ways and the messages that the references of a run are worked out over.
+//! The links, ways and messages from which the references of a run are computed.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(crate) struct Part {
 /// A message to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
-    /// The time from which it can be sent.
+    /// The time from which the message can be sent.
     pub(crate) released: Time,
     /// The bytes on the wire; [`None`] of a message without end.
     pub(crate) bytes: Option<Bytes>,

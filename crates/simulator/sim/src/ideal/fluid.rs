@@ -18,8 +18,8 @@ use shares::Shares;
 /// soon has ended.
 const INSTANT: f64 = 0.5;
 
-/// The time at which the last byte of each message is sent, in picoseconds; [`None`] of those
-/// without end, and of those behind one on its connection.
+/// The time at which the last byte of each message is sent, in picoseconds; [`None`] for messages
+/// without end, and for messages behind one on its connection.
 pub(crate) fn ends(fabric: &Fabric, jobs: &[Job]) -> Vec<Option<f64>> {
     let mut arrivals: Vec<u32> = (0..).take(jobs.len()).collect();
     arrivals.sort_by_key(|&job| jobs[job as usize].released); // stable: the order of posting
@@ -58,7 +58,7 @@ pub(crate) fn ends(fabric: &Fabric, jobs: &[Job]) -> Vec<Option<f64>> {
             ends[job as usize] = Some(now);
             let connection = jobs[job as usize].connection;
             if let Some(behind) = waiting.get_mut(&connection).and_then(VecDeque::pop_front) {
-                // The next one of a connection goes on at its rate.
+                // The next message of a connection goes on at its rate.
                 (active[flow], left[flow]) = (behind, size(behind));
                 continue;
             }

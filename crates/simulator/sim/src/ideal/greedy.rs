@@ -19,11 +19,11 @@ const NONE: f64 = 1e-9;
 /// soon has ended.
 const INSTANT: f64 = 0.5;
 
-/// The time at which the last byte of each message is sent, in picoseconds; [`None`] of those
-/// without end. Those of one connection may overtake each other.
+/// The time at which the last byte of each message is sent, in picoseconds; [`None`] for messages
+/// without end. Messages of one connection may overtake each other.
 ///
-/// Each event costs a pass over the messages under way. Those that wait keep their order, and most
-/// of them wait for the link that they have waited for before.
+/// Each event costs a pass over the messages under way. Waiting messages keep their order, and most
+/// of them wait for the same link as before.
 pub(crate) fn ends(fabric: &Fabric, jobs: &[Job]) -> Vec<Option<f64>> {
     let mut arrivals: Vec<u32> = (0..).take(jobs.len()).collect();
     arrivals.sort_by_key(|&job| jobs[job as usize].released); // stable: the order of posting
@@ -66,7 +66,7 @@ struct Active {
     left: f64,
     job: u32,
     way: u32,
-    /// A link on its way: the one that it has waited for last, if it has waited.
+    /// A link on the message's way: the last that it has waited for, if any.
     behind: u32,
 }
 
@@ -80,7 +80,7 @@ impl Active {
 /// The messages under way.
 struct Schedule<'a> {
     fabric: &'a Fabric,
-    /// Messages that are sent, with their rates in bytes per picosecond, and new ones without.
+    /// Messages that are sent, with rates in bytes per picosecond; new messages have none.
     sent: Vec<(Active, f64)>,
     /// Messages that wait, in their order.
     waiting: Vec<Active>,
@@ -125,7 +125,7 @@ impl<'a> Schedule<'a> {
         self.spare = (before, std::mem::replace(&mut self.waiting, waiting));
     }
 
-    /// The rate that a message gets of what is left; or the link that it waits for.
+    /// The rate that is left for a message, or the link that it waits for.
     fn take(&mut self, one: Active) -> Result<f64, u32> {
         let Self { fabric, left, .. } = self;
         let is_full = |link: u32| left[link as usize] <= fabric.rates[link as usize] * NONE;

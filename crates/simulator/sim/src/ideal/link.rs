@@ -9,14 +9,14 @@ use incast_net::DEVICE_PS_PER_BYTE;
 pub(crate) struct Link {
     pub(crate) rate: Rate,
     pub(crate) delay: Span,
-    /// The burst of the token bucket of its port, if it has one.
+    /// The burst of the token bucket of the port, if it has one.
     pub(crate) burst: Option<Bytes>,
 }
 
 /// The packets that have passed a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Passed {
-    /// The time at which the last of them has left.
+    /// The time at which the last of the packets has left.
     pub(super) end: Span,
     /// The time at which the bucket is full if nothing else leaves.
     full_at: Span,

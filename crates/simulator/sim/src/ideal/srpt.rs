@@ -13,7 +13,7 @@ use incast_cc::Time;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Service {
     pub(crate) released: Time,
-    /// The time that the link takes for it, in picoseconds.
+    /// The time that the link takes for the message, in picoseconds.
     pub(crate) ps: u64,
 }
 

@@ -13,8 +13,8 @@ pub(super) struct Timing {
 }
 
 impl Timing {
-    /// Whether it met its deadline; [`None`] without one, and if it could still be met when the run
-    /// ended.
+    /// Whether the deadline was met; [`None`] without one, and if it could still be met when the
+    /// run ended.
     pub(super) fn met(&self) -> Option<bool> {
         let taken = self.completed.unwrap_or(self.end).since(self.posted);
         let in_time = taken <= self.deadline?;
@@ -39,7 +39,7 @@ impl Timing {
 pub(super) struct Judged {
     pub(super) deadlines: u64,
     pub(super) met: u64,
-    /// The number of those that were complete too late, and the sum of their delays.
+    /// The number of late messages and requests, and the sum of their delays.
     late: u64,
     late_us: f64,
 }
@@ -61,7 +61,7 @@ impl Judged {
         100.0 * (self.deadlines - self.met) as f64 / self.deadlines as f64
     }
 
-    /// The mean delay of those that were complete too late.
+    /// The mean delay of late messages and requests.
     pub(super) fn late_mean_us(&self) -> f64 {
         self.late_us / self.late as f64
     }

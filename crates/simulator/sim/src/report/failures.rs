@@ -8,7 +8,7 @@ use incast_table::Table;
 struct LossRow {
     link: String,
     losses: Losses,
-    /// The number of packets that waited for the link, or came for it.
+    /// The number of packets that waited for the failed link, or came for it.
     unsent: u64,
 }
 
@@ -65,8 +65,7 @@ const fn into((cable, end): (usize, usize)) -> usize {
     cable * 2 + 1 - end
 }
 
-/// The packets of each link, by its number, that waited for it when it failed, or came for it
-/// afterwards.
+/// The packets that waited for each link when it failed, or came for it afterwards, by its number.
 fn unsent(built: &Built) -> Vec<u64> {
     let mut unsent = vec![0; built.topology.cables.len() * 2];
     for port in built.net.ports() {

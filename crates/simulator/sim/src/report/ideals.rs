@@ -136,7 +136,7 @@ fn table(built: &Built, rows: &[Row<'_>]) -> Table {
     )
 }
 
-/// A way of payload, and the facts about it that bounds stand on.
+/// A way of payload, and the facts from which bounds follow.
 struct Course {
     way: u32,
     /// The links of one path without their token buckets, and the rate of the slowest.
@@ -146,7 +146,7 @@ struct Course {
     is_shaped: bool,
     /// The links of the sending and of the receiving host.
     ends: [usize; 2],
-    /// The greatest rates that these ever have.
+    /// The greatest rates that these links ever have.
     peaks: [Rate; 2],
     /// The propagation delay of the first link, of the last, and of those between, which counts
     /// where the path is the same for all packets.

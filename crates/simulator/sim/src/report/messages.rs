@@ -24,12 +24,12 @@ pub(super) struct Message {
     pub(super) posted: Time,
     /// The departure of the first packet; none while it still waits at the sender.
     pub(super) first_sent: Option<Time>,
-    /// The arrival of the last byte; none if that was not by the end of the run.
+    /// The arrival of the last byte; none if it was after the end of the run.
     pub(super) completed: Option<Time>,
     /// The wait at hosts, before the network; known once the first packet has left.
     pub(super) host: Option<Span>,
     pub(super) ideal: Span,
-    /// The time that it had from posting to completion.
+    /// The time that the message had from posting to completion.
     pub(super) deadline: Option<Span>,
 }
 
@@ -155,8 +155,8 @@ fn take_flow<'a, 'b>(begun: &mut &'a [&'b Begun], flow: u32) -> (&'a [&'b Begun]
     (&own[..requests], &own[requests..end])
 }
 
-/// The links that the request of a flow travels and those that its payload does, each from its
-/// sender on. A write has no request.
+/// The links of a flow's request and of its payload, each from its sender on. A write has no
+/// request.
 pub(super) fn courses(built: &Built, number: u32) -> [Vec<Link>; 2] {
     let flow = &built.flows[number as usize];
     let of = |end| built.ways.course(built.flows.legs(number, end)[0]);

@@ -17,13 +17,13 @@ pub(super) struct Request {
     number: u64,
     kind: &'static str,
     pub(super) posted: Time,
-    /// The time of completion; none if that was not by the end of the run.
+    /// The time of completion; none if it was after the end of the run.
     completed: Option<Time>,
     bytes: Bytes,
     fan_out: u32,
-    /// The messages that were complete by then.
+    /// The messages that were complete by the end of the run.
     done: u32,
-    /// The time that it had from posting to completion.
+    /// The time that the request had from posting to completion.
     pub(super) deadline: Option<Span>,
     /// The completion time in the fluid and in the greedy schedule, where they are known.
     pub(super) ideal: [Option<Span>; 2],

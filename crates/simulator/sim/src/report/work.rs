@@ -15,7 +15,7 @@ use incast_table::Table;
 pub(super) struct Work {
     pub(super) messages: Vec<Message>,
     pub(super) carried: Vec<Carried>,
-    /// The payload that arrived of each traffic, in bits per second.
+    /// The payload of each traffic that arrived, in bits per second.
     pub(super) carried_bps: Vec<f64>,
     pub(super) requests: Vec<Request>,
     /// The measured window: messages posted from the first time to before the second.
@@ -37,8 +37,8 @@ impl Work {
         self.messages.iter().filter(move |message| message.posted >= from && message.posted < until)
     }
 
-    /// The deadlines of what was posted in the measured window. Where requests of a traffic have
-    /// deadlines, their messages have the same, and do not count beside them.
+    /// The deadlines of messages and requests that were posted in the measured window. Messages of
+    /// a request have its deadline, and do not count beside it.
     pub(super) fn judged(&self, built: &Built) -> Judged {
         let (from, until) = self.window;
         let mut by_request = vec![false; built.plan.traffic.len()];

@@ -18,7 +18,7 @@ const MOST_PAIRS: usize = 5_000_000;
 
 /// Whether the paths of all kinds of routing have a circle of links that wait for each other;
 /// [`None`] where there are too many pairs of links. All hosts may send to all. Given paths, paths
-/// after a failure, and those through other groups (Valiant) are left out.
+/// after a failure, and paths through other groups (Valiant) are left out.
 pub(crate) fn has_circle(routing: &Routing, topology: &Topology, ports: &Ports) -> Option<bool> {
     Some(circle_in(&Waiting::of(routing, topology, ports)?.waits_for))
 }

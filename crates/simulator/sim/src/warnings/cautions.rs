@@ -29,8 +29,7 @@ pub(super) fn sentences(
     worst.into_values().map(|(_, sentence)| sentence).collect()
 }
 
-/// The subject of a caution, so that cautions about the same thing compare, and how much is
-/// lacking.
+/// The subject of a caution, by which cautions compare, and how much is lacking.
 fn rank(caution: &Caution, path: &Surveyed) -> ((u8, &'static str), u64) {
     match *caution {
         Caution::BelowRtt { param, rtt, .. } => ((0, param), rtt.as_ps()),

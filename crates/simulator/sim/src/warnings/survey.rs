@@ -21,7 +21,7 @@ const MOST_KINDS: usize = 64;
 /// A path without queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Surveyed {
-    /// The names of the hosts at its ends.
+    /// The names of the hosts at the ends of the path.
     pub(crate) ends: [String; 2],
     /// The RTT of a segment, from the first bit to its ACK.
     pub(super) rtt: Span,

@@ -1,11 +1,11 @@
 //! Max-min fair rates of flows that come and go.
 //!
 //! Progressive filling gives the rates: all flows are raised alike until a link is full; those over
-//! it keep their rate, and the others are raised on. A flow that goes has been raised to its rate
-//! as if it stayed, and one that comes takes nothing from the others before a link on its way is
-//! full with it. So filling begins there: flows that have less keep their rates.
+//! it keep their rate, and the others are raised on. A flow that leaves was raised to its rate as
+//! if it stayed, and a new flow takes nothing from the others before a link on its way is full. So
+//! filling begins at that rate: flows that have less keep their rates.
 //!
-//! Flows have the numbers from zero on. The last one gets the number of one that goes.
+//! Flows have the numbers from zero on. The last flow gets the number of a flow that leaves.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +22,7 @@ const RAISED: f64 = -1.0;
 /// The max-min fair rates of flows over the links of a network.
 pub(super) struct Shares<'a> {
     fabric: &'a Fabric,
-    /// The rate of each flow; infinite of a new one.
+    /// The rate of each flow; infinite for a new flow.
     pub(super) rates: Vec<f64>,
     /// The links on the way of each flow, so many for each; unused ones have [`NOWHERE`].
     parts: Vec<Part>,
@@ -51,7 +51,7 @@ struct Link {
 }
 
 impl Link {
-    /// The rate to which its flows can be raised.
+    /// The rate to which the flows of the link can be raised.
     fn level(&self) -> f64 {
         self.left.max(0.0) / self.weight
     }
@@ -196,7 +196,7 @@ impl<'a> Shares<'a> {
         }
     }
 
-    /// Counts what flows below `level` have of each link, and lets the others be raised.
+    /// Subtracts the rates of flows below `level` from their links, and marks the others as raised.
     fn count(&mut self, level: f64) {
         let Self { fabric, rates, parts, width, links, filling, used, .. } = self;
         for (rate, way) in rates.iter_mut().zip(parts.chunks_exact((*width).max(1))) {
