@@ -1,5 +1,5 @@
-//! Attaching algorithms, and finding those that any process has attached: by the records that live
-//! with the programs.
+//! Attaching algorithms, and finding attached ones of any process by the records that live with the
+//! programs.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -22,9 +22,9 @@ pub(crate) const KNOBS: &str = ".data.knobs";
 pub struct Sockets {
     /// The name for sockets, of 1 to 15 characters; `bpf_` and the algorithm's own if absent.
     pub name: Option<String>,
-    /// A cgroup, all of whose TCP connections use it.
+    /// A cgroup, all of whose TCP connections use the algorithm.
     pub cgroup: Option<PathBuf>,
-    /// Whether all sockets use it that choose no other.
+    /// Whether all sockets that choose no other algorithm use it.
     pub default: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct Attached {
     pub attached_at_s: u64,
     /// The default before, if this algorithm was made the default.
     pub previous_default: Option<String>,
-    /// The cgroup whose connections use it.
+    /// The cgroup whose connections use the algorithm.
     pub cgroup: Option<PathBuf>,
     /// The parameters.
     pub settings: Settings,
@@ -148,7 +148,7 @@ pub fn find(name: Option<&str>) -> Result<Attached> {
 impl Attached {
     fn read(algorithm: Algorithm, record: MapHandle, own: &[u32]) -> Result<Option<Self>> {
         let Some(said) = value::<Record>(&record)? else { return Ok(None) };
-        // A record without a struct_ops map is left by an attempt that did not get that far.
+        // A failed attempt leaves a record without a struct_ops map.
         if said.ops_map_id == 0 {
             return Ok(None);
         }

@@ -30,20 +30,20 @@ pub(crate) fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(|error| why(&error.to_string()))
 }
 
-/// The state of the cgroup that an algorithm was attached to, which takes its program with it when
-/// it ends: a service that is started again has another cgroup at the same path.
+/// The state of the cgroup that an algorithm was attached to. A cgroup that ends takes its program
+/// along: a service that is started again has another cgroup at the same path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CgroupState {
     /// The cgroup is there.
     There,
     /// Nothing is at its path any more.
     Gone,
-    /// Another cgroup is at its path, whose connections do not use the algorithm.
+    /// Another cgroup, whose connections do not use the algorithm, is at the path.
     MadeAnew,
 }
 
 impl CgroupState {
-    /// The state of the cgroup with this id that was at a path.
+    /// The state of the cgroup that had this id and path.
     pub(crate) fn of(path: &Path, id: u64) -> Self {
         match path.metadata() {
             Err(_) => Self::Gone,

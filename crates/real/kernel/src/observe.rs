@@ -144,8 +144,8 @@ fn remote(event: &FlowEvent) -> String {
     SocketAddr::new(address, u16::from_be(event.remote_port)).to_string()
 }
 
-/// Writes the reports of every connection, at most one in each `interval`. It ends when `goes_on`
-/// says no, after `duration`, or when an output is no longer read.
+/// Writes the reports of every connection, at most one in each `interval`. Ends when `goes_on` says
+/// no, after `duration`, or when an output is no longer read.
 ///
 /// Afterwards the programs stop reporting.
 ///

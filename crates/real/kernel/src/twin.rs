@@ -51,7 +51,7 @@ impl Setup {
     fn shared(&self, count: usize) -> twin_setup {
         let mut setup =
             twin_setup { count: u32::try_from(count).unwrap_or(0), ..twin_setup::default() };
-        // Each skeleton has a type of its own with the same fields.
+        // Each skeleton has its own type, with the same fields.
         match self {
             Self::Timely(k, first, now) => {
                 setup.timely = again(&programs::timely::constants(k));

@@ -44,7 +44,7 @@ impl Values {
     }
 }
 
-/// The error that `value` is none for the parameter `name`.
+/// The error that `value` does not fit the parameter `name`.
 pub(crate) fn invalid(name: &str, value: &str, reason: SetError) -> Error {
     Error::InvalidValue { name: name.to_owned(), value: value.to_owned(), reason }
 }

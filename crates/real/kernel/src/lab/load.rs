@@ -45,7 +45,7 @@ pub struct Answer {
     pub bytes: u64,
     /// The time from posting to the last byte.
     pub completion_us: f64,
-    /// The part of this before the request was sent: the client was late, or opened a connection.
+    /// The wait before the request was sent: the client was late, or opened a connection.
     pub late_us: f64,
 }
 
@@ -65,7 +65,7 @@ pub fn serve(address: SocketAddr, algorithm: Option<&str>) -> Result<()> {
         choose(&listener, name).map_err(refused)?;
     }
     for stream in listener.incoming().flatten() {
-        // A connection that breaks is its client's matter.
+        // A broken connection is the client's matter.
         thread::spawn(move || answer(stream));
     }
     Ok(())
@@ -213,7 +213,7 @@ fn take(idle: &Idle, server: SocketAddr) -> Option<Sender<Part>> {
     idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_mut(&server)?.pop()
 }
 
-/// The life of a connection: a part, then the next that is handed to it.
+/// The life of a connection: one part after the other that is handed to it.
 fn fetch(
     idle: &Idle,
     server: SocketAddr,

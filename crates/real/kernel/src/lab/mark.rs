@@ -12,7 +12,7 @@ use crate::{Error, Result};
 
 skeleton!(mark);
 
-/// Marks packets from now on that find more than `threshold_bytes` in the queue of `device`. The
+/// Marks packets that find more than `threshold_bytes` in the queue of `device` from now on. The
 /// program stays until the device goes.
 ///
 /// # Errors
