@@ -43,8 +43,7 @@ impl Sending {
         }
     }
 
-    /// The rate; of a window, that at which it is sent in each least RTT, and before there is one
-    /// the NIC's.
+    /// The rate; for a window, its bytes per least RTT, or the NIC's rate before there is an RTT.
     pub(crate) fn rate(self, floor: Span, line_rate: Rate) -> Rate {
         match self {
             Self::Rate(rate) => rate,
@@ -79,7 +78,7 @@ impl Action {
     }
 
     /// The rate or window after an action. A rate is at least a thousandth of the NIC's, and at
-    /// most that; a window at least a packet, and at most a gigabyte.
+    /// most the NIC's; a window at least a packet, and at most a gigabyte.
     pub(crate) fn next(self, before: Sending, action: f32, line_rate: Rate, mss: Bytes) -> Sending {
         let (low, high) = self.bounds();
         let action = f64::from(action.clamp(low, high));

@@ -241,8 +241,8 @@ impl Environment {
         Span::from_ps(self.setup.control.interval.as_ps().saturating_mul(self.steps))
     }
 
-    /// Simulates what is left of the run under the last actions, and reports the whole of it.
-    /// Nothing without a run.
+    /// Simulates the rest of the run under the last actions, and reports the whole run. Nothing
+    /// without a run.
     pub fn finish(&mut self) -> Option<Report> {
         let mut run = self.run.take()?;
         run.run_until(run.duration());

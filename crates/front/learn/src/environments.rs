@@ -8,7 +8,7 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use crate::environment::{Environment, LearnError, Setup};
 use crate::observation::WIDTH;
 
-/// An environment, and what its last step gave.
+/// An environment, and the results of its last step.
 struct Place {
     environment: Environment,
     features: Vec<[f32; WIDTH]>,
@@ -153,7 +153,7 @@ impl Environments {
         self.places.iter().map(|place| place.environment.simulated().as_secs_f64())
     }
 
-    /// Simulates what is left of a run, and reports it; see [`Environment::finish`].
+    /// Simulates the rest of a run, and reports the run; see [`Environment::finish`].
     pub fn finish(&mut self, number: usize) -> Option<Report> {
         self.places[number].environment.finish()
     }

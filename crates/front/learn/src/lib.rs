@@ -9,7 +9,7 @@
 //!
 //! An interval ends one picosecond before a multiple of its length, and the action that answers it
 //! takes effect at the multiple. So an observation does not depend on the order of events at one
-//! instant, and a policy in a flow's own algorithm does just what one outside does between two
+//! instant, and a policy in a flow's own algorithm acts just as a policy outside does between two
 //! steps.
 
 #![cfg_attr(

@@ -7,7 +7,7 @@ pub struct Feature {
     pub name: &'static str,
     /// The unit of the measured value.
     pub unit: &'static str,
-    /// The quantity that the value is divided by, or the change that is made to it.
+    /// The quantity that divides the value, or another change of the value.
     pub scale: &'static str,
     /// The least value of the feature; lesser ones become it.
     pub low: f32,
@@ -141,7 +141,7 @@ impl Observation {
     /// The observation of a flow that has not started, or has ended.
     pub const NONE: Self = Self { features: [0.0; WIDTH], measures: [0.0; WIDTH] };
 
-    /// An observation of these values, and of these that are scaled but not yet within bounds.
+    /// An observation of these values, and of `scaled` values that have yet to be bounded.
     pub(crate) fn new(measures: [f64; WIDTH], scaled: [f64; WIDTH]) -> Self {
         let mut features = [0.0; WIDTH];
         for ((feature, scaled), known) in features.iter_mut().zip(scaled).zip(&FEATURES) {

@@ -32,7 +32,7 @@ impl Default for Seat {
 }
 
 impl Seat {
-    /// Whether the flow has ended: it has started, and nobody has its state any more.
+    /// Whether the flow has ended: it had started, and nobody has its state any more.
     pub(crate) const fn has_ended(&self) -> bool {
         self.started && self.holders == 0
     }
@@ -139,7 +139,7 @@ impl Pilot {
     fn await_end(&mut self, now: Time) {
         let length = self.control.interval.as_ps();
         let end = (now.as_ps() / length + 1) * length - ANSWER.as_ps();
-        // Its last picosecond is the first of the next one.
+        // The last picosecond of an interval is the first of the next one.
         self.timer = Time::from_ps(if end > now.as_ps() { end } else { end + length });
         self.answers = false;
     }

@@ -92,7 +92,7 @@ impl Tree {
                     let Some(feature) = FEATURES.iter().position(|one| one.name == feature) else {
                         return wrong(format!("node {number}: there is no feature {feature:?}"));
                     };
-                    // Each lies behind the one that leads to it, so no way goes round.
+                    // Each node lies behind the node that leads to it, so no way is a circle.
                     if low.min(high) <= number || low.max(high) >= count {
                         return wrong(format!(
                             "node {number}: leads to {low} and {high}; expected numbers from \

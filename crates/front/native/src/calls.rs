@@ -71,10 +71,10 @@ pub struct Calls {
     /// The reports that the flow reads: 1 for delivery, 2 for the NIC's backlog, 4 for what is
     /// sent; [`PANICKED`](crate::table::PANICKED) where it failed.
     pub reads: Option<unsafe extern "C" fn(*const c_void) -> u64>,
-    /// Copies the state of a flow to another place; where it is not there, bytes are copied. It
+    /// Copies the state of a flow to another place; without this function bytes are copied. It
     /// returns 0, or anything else where it failed and there is no copy.
     pub copy: Option<unsafe extern "C" fn(*const c_void, *mut c_void) -> i32>,
-    /// Ends the state of a flow; where it is not there, nothing is to be done.
+    /// Ends the state of a flow; without this function nothing is done.
     pub end: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 

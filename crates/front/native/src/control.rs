@@ -44,7 +44,7 @@ unsafe impl Sync for Native {}
 pub struct NativeControl {
     of: &'static Native,
     state: Vec<u128>,
-    /// Whether the state is one: `on_start` has not failed.
+    /// Whether the state is valid: `on_start` has not failed.
     started: bool,
     failed: bool,
     reads: Reads,
@@ -186,7 +186,7 @@ impl NativeControl {
         Ok((limits, self.timer()?))
     }
 
-    /// The instant of the next timer, which lies ahead where it is another one than before.
+    /// The instant of the next timer, which lies ahead where it has changed.
     fn timer(&self) -> Result<Option<Time>, String> {
         let at = self.answer.next_timer;
         #[expect(clippy::float_cmp, reason = "the same number is the same instant")]
@@ -273,7 +273,7 @@ impl CongestionControl for NativeControl {
     }
 
     fn on_timer(&mut self, now: Time) {
-        // A function that sets no other instant has none; else it would be asked for ever.
+        // Without a new instant there is no timer; else the function would be asked for ever.
         (self.answer.next_timer, self.next_timer) = (f64::INFINITY, None);
         self.taken = self.answer;
         self.call("on_timer", now, self.of.calls.on_timer, &moment(now.as_secs_f64()));
@@ -289,7 +289,7 @@ impl CongestionControl for NativeControl {
 
     fn on_mss_change(&mut self, mss: Bytes) {
         self.mss = mss;
-        // The window of before may be less than a packet now.
+        // The previous window may be less than a packet now.
         self.limits.cwnd = self.limits.cwnd.max(mss);
         self.taken.cwnd = f64::NAN;
         let mss = i64::try_from(mss.get()).unwrap_or(i64::MAX);

@@ -136,7 +136,7 @@ unsafe extern "C" fn set<A: Configurable>(
     result
 }
 
-/// Writes to bytes as far as they go, and counts all.
+/// A writer that fills a slice as far as it goes, and counts all bytes.
 struct Counted<'a>(&'a mut [u8], usize);
 
 impl fmt::Write for Counted<'_> {

@@ -228,7 +228,7 @@ structs! {
     }
 }
 
-/// A size or a count; what no algorithm can tell from the greatest is the greatest.
+/// A size or a count; values beyond the greatest become the greatest.
 fn int(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -11,7 +11,7 @@ use crate::control::{Native, NativeControl, Report};
 use crate::export::NEEDS;
 use crate::table::{Layout, PANICKED, ParamText, Table, Text, set};
 
-/// The mistake of a value with which a function of the algorithm panics.
+/// The mistake of a value that makes a function of the algorithm panic.
 const PANICS: SetError = SetError::NotOneOf("the values with which it does not panic");
 
 /// An algorithm of a table, with its parameters.
@@ -73,7 +73,7 @@ pub unsafe fn load(table: *const Table, report: Report) -> Result<Guest, String>
             env!("CARGO_PKG_VERSION"),
         ));
     }
-    // SAFETY: it has the layout of ours, and stays.
+    // SAFETY: the table has the layout of ours, and stays.
     let table: &'static Table = unsafe { &*table };
     // SAFETY: texts of a table stay, as the table.
     let text = |text: Text| -> &'static str { unsafe { text.get() } };
@@ -129,7 +129,7 @@ pub unsafe fn load(table: *const Table, report: Report) -> Result<Guest, String>
     }))
 }
 
-/// The mistake of a text that is no value of a unit.
+/// The mistake of a text that has no value in a unit.
 fn no_value(unit: &'static str, text: &str) -> SetError {
     let read = match unit {
         "time" => Span::read(text).err(),
@@ -205,7 +205,7 @@ impl GuestAlgorithm for Loaded {
             return Ok(());
         }
         if result < 0 {
-            // The defaults did not panic, so one was set.
+            // The defaults did not panic, so a parameter was set.
             let other = self.params.iter().map(|param| param.name).find(|&name| name != self.last);
             let rule = "makes the algorithm's own check panic, perhaps with";
             return Err(Conflict { name: self.last, rule, other: other.unwrap_or(self.last) });

@@ -256,7 +256,7 @@ impl CongestionControl for PythonControl {
     }
 
     fn on_timer(&mut self, now: Time) {
-        // A class without this method would ask for the same instant for ever.
+        // Without this method the class would ask for the same instant for ever.
         self.call(now, "on_timer", (now.as_secs_f64(),));
     }
 

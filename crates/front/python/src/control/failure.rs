@@ -38,7 +38,7 @@ pub(super) fn keep(
 }
 
 /// The first exception in an algorithm of this run, as an `AlgorithmError` that names flow and
-/// simulated time, and has the exception as its cause. All of the run are forgotten.
+/// simulated time, and has the exception as its cause. All exceptions of the run are forgotten.
 pub(crate) fn failure(py: Python<'_>, simulation: &Simulation) -> Option<PyErr> {
     if !ANY.load(Ordering::Acquire) {
         return None;
