@@ -259,8 +259,7 @@ mod tests {
         near(segments(&control), 1_000.0 - 3.153);
         (0..9).for_each(|_| near(step(&mut control), 0.8));
         near(segments(&control), 1_004.047);
-        // A third of what the window is past the maximum: it grows by 4/3 a step, up to 16
-        // segments.
+        // A third of the distance past the maximum: it grows by 4/3 a step, up to 16 segments.
         let mut past = 4.047;
         while past < 48.0 {
             near(step(&mut control), past / 3.0);

@@ -83,9 +83,9 @@ pub enum Caution {
         rtt: Span,
         /// The rate that a flow gains with a segment that waits for none.
         gain: Rate,
-        /// The rate that it loses on average with one that waits.
+        /// The rate that a flow loses on average by a waiting segment.
         cut: Rate,
-        /// The parameter that scales the loss, and a value of it that works.
+        /// The parameter that scales the loss, and a value that works.
         scale: (&'static str, Fraction),
     },
     /// A single packet that is sent again has a shorter RTT than a whole segment. Measured by it,
@@ -109,8 +109,8 @@ pub enum Caution {
         /// The time that a segment of each other flow takes.
         others: Span,
     },
-    /// Packets that one ACK covers wait for each other, and the window grows by what that delay
-    /// leaves of a target. So it takes longer than the algorithm's page states.
+    /// Packets that one ACK covers wait for each other, and the window grows by the rest of a
+    /// target, less that delay. So growth takes longer than the algorithm's page states.
     SlowGrowth {
         /// The parameter that is the target.
         param: &'static str,

@@ -103,8 +103,8 @@ pub trait CongestionControl {
         None
     }
 
-    /// The header that a data packet takes to ports that answer senders, from one that leaves.
-    /// Asked for each packet where the ports speak the algorithm's language
+    /// The header that a leaving data packet takes to ports that answer senders. Asked for each
+    /// packet where the ports speak the algorithm's language
     /// ([`Need::Feedback`](crate::param::Need)), for no other.
     fn request(&mut self, _leaving: &Leaving) -> Option<Feedback> {
         None
@@ -132,7 +132,7 @@ pub trait CongestionControl {
     /// The largest payload of a packet has changed.
     fn on_mss_change(&mut self, _mss: Bytes) {}
 
-    /// Calls `emit` with the name and value of what is worth plotting. Units stand in the names.
+    /// Calls `emit` with the name and value of each gauge. Units stand in the names.
     fn gauges(&self, _emit: &mut dyn FnMut(&'static str, f64)) {}
 }
 
@@ -239,7 +239,7 @@ pub struct Place {
     /// The size of the message; `None` where it has no end.
     pub size: Option<Bytes>,
     /// Payload of the message that is not acknowledged; `None` where it has no end. A stream counts
-    /// what has arrived beyond a gap as not acknowledged.
+    /// payload beyond a gap as not acknowledged.
     pub remaining: Option<Bytes>,
     /// The deadline of the message.
     pub deadline: Option<Time>,
@@ -435,8 +435,8 @@ impl Ack<'_> {
 /// A measured round trip, and its parts outside the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSample {
-    /// The time from handing the data to the NIC to its acknowledgement, without what the
-    /// receiver's timer has held that back, where it says so (a delayed ACK).
+    /// The time from handing the data to the NIC to its acknowledgement, without the time for which
+    /// the receiver's timer held it back, where the receiver says so (a delayed ACK).
     pub total: Span,
     /// The time that the NIC needs for the data alone, at the rate it was told to send the burst
     /// at.
@@ -637,7 +637,7 @@ pub enum Pacing {
     Rate(Rate),
 }
 
-/// A burst is what leaves without the pacer coming between: a segment, a TSO packet.
+/// A burst is data that leaves without a pause of the pacer: a segment, a TSO packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
     /// Most payload in one burst; [`Bytes::MAX`] leaves the size to the carrier (its segment).

@@ -235,8 +235,8 @@ struct Epoch {
 impl Curve {
     /// The stage in which an ACK arrives `now`, with a window of `cwnd` segments.
     fn epoch(&mut self, c: f64, now: Time, cwnd: f64) -> &mut Epoch {
-        // A window that is at its last maximum or above it starts on the plateau; so does one that
-        // knows of none (RFC 9438, sections 4.8 and 4.10).
+        // A window at its last maximum or above, or without one, starts on the plateau (RFC 9438,
+        // sections 4.8 and 4.10).
         let origin = self.w_max.max(cwnd);
         self.epoch.get_or_insert_with(|| Epoch {
             start: now,

@@ -255,7 +255,7 @@ impl CongestionControl for D3Control {
             (self.has_quit, self.granted, self.asks_from) = (false, None, now);
         }
         // A request is lost where later data arrives without its answer, or after silence. The
-        // round trip time says nothing of it: a queue may grow tenfold in one.
+        // round trip time says nothing of a lost request: a queue may grow tenfold in one.
         let awaits = self.asked.is_some() || now < self.asks_from;
         if self.has_quit || !leaving.is_answered || awaits || !self.outlasts_answer() {
             return None;

@@ -500,7 +500,7 @@ mod tests {
         assert_eq!(mbps(&control).0, 8_000.0);
         send(&mut control, 1);
         assert_eq!(mbps(&control).0, 12_000.0);
-        // Two events at once, and what is left over counts towards the next one.
+        // Two events at once; the bytes left over count towards the next one.
         send(&mut control, 250_000);
         assert_eq!((mbps(&control).0, control.byte_stage, control.sent), (15_000.0, 3, 50_000));
         assert_eq!(control.time_stage, 0);

@@ -11,7 +11,7 @@ use crate::units::{Bytes, Time};
 pub struct Grant {
     /// The flow, by the number that the carrier has for it.
     pub flow: u32,
-    /// The payload that it may send beyond what was granted before.
+    /// The payload that the flow may send beyond earlier grants.
     pub bytes: Bytes,
 }
 

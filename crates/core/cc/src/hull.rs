@@ -147,7 +147,7 @@ pub struct HullControl {
     dctcp: DctcpControl,
     mss: Bytes,
     random: Random,
-    /// The end of its time at the pacer, while it is tied.
+    /// The end of the flow's time at the pacer, while it is tied.
     tied_until: Option<Time>,
     pacer: Pacer,
     tie: f64,
@@ -264,7 +264,7 @@ mod tests {
         // 7/8 * 4 + 1/8 * 2 + 0.03 = 3.78 Gb/s.
         pacer.catch_up(us(10), 10_000.0);
         assert!((pacer.rate - 3.78e9).abs() < 1.0, "{}", pacer.rate);
-        // Nothing comes and nothing waits: 7/8 of it in each of two updates.
+        // Nothing comes and nothing waits: each of two updates leaves 7/8 of the rate.
         pacer.catch_up(us(30), 0.0);
         assert!((pacer.rate - 3.78e9 * 49.0 / 64.0).abs() < 1.0, "{}", pacer.rate);
         pacer.catch_up(us(1_000_000), 0.0);

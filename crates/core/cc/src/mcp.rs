@@ -115,8 +115,7 @@ impl McpControl {
         self.has_deadline && self.allowed() < self.window.cwnd()
     }
 
-    /// The segments that send what remains until the deadline, and one more: what the RTT takes of
-    /// it.
+    /// The segments per RTT that send the remaining payload by the deadline, and one more.
     fn target(&self, now: Time, rtt: Span, due: Due) -> u64 {
         let least = u64::from(self.params.least_window.max(1));
         let left = due.at.since(due.at.min(now)).saturating_sub(self.params.margin);

@@ -238,7 +238,7 @@ enum Window {
     None,
     /// The rate times a fixed time, in place of the rate.
     Rate(Span),
-    /// A bound on what is in flight, beside the rate.
+    /// A bound on the data in flight, beside the rate.
     Bound(Bytes),
 }
 

@@ -53,7 +53,7 @@ struct Interval {
     first: u64,
     end: u64,
     started_at: Time,
-    /// The time that sending took; while it is being sent, that time if it ends here.
+    /// The time of sending; for an interval that is being sent, the time up to now.
     duration_s: f32,
     /// Bytes acknowledged or lost.
     settled: f64,

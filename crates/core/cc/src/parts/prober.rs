@@ -1,4 +1,4 @@
-//! A sender that measures what its rates are worth, one monitor interval each (PCC).
+//! A sender that measures the utility of its rates, one monitor interval each (PCC).
 
 use super::{Monitor, Random, Report, Trials};
 use crate::contract::{Ack, Flow, Limits, Loss, Sent, Spurious};

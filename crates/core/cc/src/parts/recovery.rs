@@ -3,9 +3,9 @@
 use crate::contract::Loss;
 use crate::units::Bytes;
 
-/// Lets one congestion signal per window through: those about data that was sent before the last
-/// reaction tell of the same congestion and are ignored. Counts in transmission order, which does
-/// not tie as clocks do.
+/// Lets one congestion signal per window through: signals about data sent before the last reaction
+/// tell of the same congestion and are ignored. Counts in transmission order, which does not tie as
+/// clocks do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryGate {
     /// The transmission that was next at the last reaction.

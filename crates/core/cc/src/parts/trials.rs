@@ -17,7 +17,7 @@ impl Trial {
         Self { rate_bps: rate_bps / 2.0, utility: 0.0 }
     }
 
-    /// Takes the place of the best one if it is worth more. Returns whether it is.
+    /// Replaces this best trial by one of more utility. Returns whether it did.
     pub fn improve(&mut self, trial: Self) -> bool {
         let better = trial.utility > self.utility;
         if better {
@@ -110,7 +110,8 @@ impl Trials {
 mod tests {
     use super::*;
 
-    /// Trials at 1.1 and 0.9, each pair worth what is given for the higher and the lower rate.
+    /// Trials at 1.1 and 0.9, with the given utilities of the higher and the lower rate in each
+    /// pair.
     fn trials<const N: usize>(worth: [(f64, f64); N], seed: u64) -> Trials {
         let pairs = u32::try_from(N).unwrap();
         let mut trials = Trials::new(pairs, 1.1, 0.9, &mut Random::new(seed));
