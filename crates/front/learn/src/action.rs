@@ -131,7 +131,7 @@ impl Control {
     /// A control of these settings, as files and calls have them.
     ///
     /// # Errors
-    /// One of them cannot be.
+    /// A setting is out of its range, or the action is unknown.
     pub fn of(interval: Span, action: &str, step: f64, initial: f64) -> Result<Self, ControlError> {
         if !(Span::from_us(1)..=Span::from_secs(1)).contains(&interval) {
             return Err(ControlError::Interval(interval));
