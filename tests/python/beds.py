@@ -72,7 +72,7 @@ split = true
 
 def planned(text: str = STAR) -> plan.BedPlan:
     """The plan of a test bed for a scenario."""
-    return plan.read(incast.Scenario.parse(text, "mine"))
+    return plan.read(incast.Scenario.parse(text, "mine"), "cubic")
 
 
 def built_program() -> Path | None:

@@ -29,7 +29,7 @@ def hosts(
     ):
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is missing (Debian, Ubuntu: apt install {package})")
-    found = plan.read(incast.Scenario.parse(STAR, "mine"))
+    found = plan.read(incast.Scenario.parse(STAR, "mine"), "cubic")
     with (
         bed.standing(found, program) as stands,
         attach.on_hosts(stands, program, request.param, []) as name,

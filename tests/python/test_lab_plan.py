@@ -1,12 +1,13 @@
 """The plan of a test bed: what a scenario asks of it, and what it cannot have."""
 
-import dataclasses
-
+import polars as pl
 import pytest
 
 import incast
 from beds import DUMBBELL, FETCH, LEAF_SPINE, STAR, planned
-from incast.lab import plan
+from incast import _core
+from incast.lab import carriers, plan, row
+from incast.results.tables import frame
 
 
 def test_a_scenario_becomes_hosts_ports_and_flows() -> None:
@@ -16,7 +17,7 @@ def test_a_scenario_becomes_hosts_ports_and_flows() -> None:
         ("sender1", 10_000.0),
         ("receiver", 200.0),
     ]
-    assert found.flows == (("sender0", "receiver"), ("sender1", "receiver"))
+    assert found.work[0].flows == (("sender0", "receiver"), ("sender1", "receiver"))
     assert found.receiver.name == "receiver"
     assert (found.queue_bytes, found.mark_bytes) == (500_000, None)
     assert (found.seconds, found.warmup_s) == (3.0, 1.0)
@@ -29,7 +30,7 @@ def test_rates_are_read_as_the_simulator_reads_them(rate: str) -> None:
 
 def test_some_hosts_of_a_group_are_named_as_in_the_simulator() -> None:
     text = STAR.replace("count = 2", "count = 4").replace('from = "sender"', 'from = "sender[1-2]"')
-    assert planned(text).flows == (("sender1", "receiver"), ("sender2", "receiver"))
+    assert planned(text).work[0].flows == (("sender1", "receiver"), ("sender2", "receiver"))
 
 
 def test_a_queue_without_a_limit_is_the_simulators() -> None:
@@ -80,18 +81,12 @@ def test_a_class_has_its_own_limit_and_threshold() -> None:
 def test_a_read_is_sent_by_the_other_end() -> None:
     text = STAR.replace('from = "sender"\nto = "receiver"', 'from = "receiver"\nto = "sender"')
     assert text != STAR
-    assert planned(text + 'operation = "read"\n').flows == planned().flows
+    assert planned(text + 'operation = "read"\n').work[0].flows == planned().work[0].flows
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (
-            'to = "receiver"',
-            'to = "receiver"\nmessage = "1MB"',
-            "connections that stay, or requests",
-        ),
-        ("[[traffic]]", "[[traffic]]\nfan_out = 1", "that stay, or requests"),
         ("[switch]", '[switch]\naqm = { kind = "codel" }', "aqm codel: the queue of a test bed"),
         ("[switch]", '[switch]\ndiscipline = "srpt"', "discipline srpt: the queue of a test bed"),
         ("[[traffic]]", '[[traffic]]\nscheme = "cubic"', "has scheme cubic of its own"),
@@ -144,7 +139,7 @@ def test_networks_whose_ways_a_test_bed_cannot_choose_are_refused() -> None:
     with pytest.raises(plan.LabError, match=r"several switches of a way choose .*leaf-spine"):
         planned(text)
     with pytest.raises(plan.LabError, match="1024 hosts: a test bed has 100 at most"):
-        plan.read(incast.load("fat-tree-1024"))
+        plan.read(incast.load("fat-tree-1024"), "timely")
     # Lossless queues have no room for the bursts of its many ports.
     bursts = r"ports of a test bed are token buckets: .*headroom"
     with pytest.raises(plan.LabError, match=bursts):
@@ -161,7 +156,7 @@ def test_a_dumbbell_has_two_switches_and_several_receivers() -> None:
     ]
     assert [(one.ends, one.rate_mbps, one.delay_us) for one in found.trunks] == [((0, 1), 200.0, 5)]
     assert found.receivers == {"receiver0", "receiver1"}
-    assert len(found.flows) == 4
+    assert len(found.work[0].flows) == 4
     # A probe crosses the bottleneck.
     assert (found.prober_switch, found.receiver.switch) == (0, 1)
 
@@ -182,7 +177,7 @@ link = { rate = "200Mbps", delay = "30us" }
         ((0, 1), 200.0, 30),
         ((1, 2), 200.0, 30),
     ]
-    assert (found.flows, found.ways) == ((("host0", "host4"),), ())
+    assert (found.work[0].flows, found.ways) == ((("host0", "host4"),), ())
 
     graph = """\
 [network.graph]
@@ -205,75 +200,128 @@ links = [
 
 
 def test_a_queue_that_pfc_protects_drops_on_a_test_bed() -> None:
-    assert plan.read(incast.load("incast")).protected
+    assert plan.read(incast.load("incast"), "timely").protected
     assert not planned().protected
 
 
-def test_requests_are_drawn_at_their_load() -> None:
-    client = planned(FETCH).client
-    assert client is not None
-    assert (client.name, client.servers) == ("receiver", ("sender0", "sender1"))
-    drawn = client.draw(200.0, 2_000.0, 0)
-    assert [one.at_us for one in drawn] == sorted(one.at_us for one in drawn)
-    bits = sum(len(one.servers) * one.bytes_each * 8 for one in drawn)
-    # Some 15,000 requests of sizes with a long tail: the load is theirs within a few per cent.
-    assert bits / 2_000.0 / 200e6 == pytest.approx(0.5, rel=0.05)
-    double = sum(len(one.servers) == 2 for one in drawn) / len(drawn)
-    assert double == pytest.approx(0.5, abs=0.03)
-    assert drawn == client.draw(200.0, 2_000.0, 0)
-    assert drawn != client.draw(200.0, 2_000.0, 1)
+def _of(*traffic: str) -> str:
+    """The star with other traffic."""
+    return STAR[: STAR.index("[[traffic]]")] + "".join(f"[[traffic]]\n{one}\n" for one in traffic)
 
 
-def test_requests_of_several_traffics_are_drawn_beside_each_other() -> None:
-    of = plan.read(incast.load("calls-beside-calls"))
-    client = of.client
-    assert client is not None
-    assert (client.name, len(client.servers), of.receiver.name) == ("server", 8, "server")
-    drawn = client.draw(1_000.0, 100.0, 0)
-    assert [one.at_us for one in drawn] == sorted(one.at_us for one in drawn)
-    sizes = {"long": 64_000, "short": 1_000}
-    assert all(one.bytes_each == sizes[one.traffic] for one in drawn)
-    for traffic, load in (("long", 0.8), ("short", 0.0125)):
-        own = [one for one in drawn if one.traffic == traffic]
-        # 156,250 of each: a Poisson process is within a per cent of its mean.
-        bits = sum(one.bytes_each * 8 for one in own)
-        assert bits / 100.0 / 1e9 == pytest.approx(load, rel=0.01)
-    # What one traffic draws does not depend on another beside it.
-    alone = dataclasses.replace(client, requests=client.requests[:1])
-    assert alone.draw(1_000.0, 100.0, 0) == [one for one in drawn if one.traffic == "long"]
-
-
-BESIDE = """
-[[traffic]]
-kind = "poisson"
-from = "receiver"
-to = "sender0"
-operation = "read"
-load = 0.1
-sizes = { fixed = "1KB" }
+POISSON = 'kind = "poisson"\nfrom = "sender"\nto = "receiver"\nload = 0.02\n'
+POISSON += 'sizes = { uniform = ["1KB", "20KB"] }'
+INCAST = """
+kind = "incast"
+from = "sender"
+to = "receiver"
+load = 0.2
+senders = 2
+size = "20KB"
 """
+LISTED = """
+kind = "flows"
+list = [
+    { from = "sender1", to = "receiver", start = "20ms", size = "30KB" },
+    { from = "receiver", to = "sender0", start = "10ms", size = "1KB" },
+]
+"""
+CALLS = FETCH[FETCH.index("[[traffic]]") :].removeprefix("[[traffic]]\n")
+SEVERAL = 'kind = "connections"\nfrom = "sender"\nto = "receiver"\n'
+SEVERAL += 'message = "10KB"\ncount = 20\nevery = "5ms"\nfan_out = 1'
+
+
+def _simulated(scenario: incast.Scenario, seed: int) -> dict[str, pl.DataFrame]:
+    run = _core.run(scenario, "cubic", seed=seed)
+    return {table.name: frame(table) for table in run.tables}
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    "traffic",
+    [[POISSON], [POISSON + '\noperation = "read"'], [INCAST], [LISTED], [CALLS], [SEVERAL],
+     [POISSON, INCAST, LISTED]],
+)  # fmt: skip
+@pytest.mark.parametrize("carrier", [carriers.LINUX, carriers.UDP])
+def test_a_test_bed_carries_the_messages_that_its_prediction_posts(
+    traffic: list[str], carrier: str
+) -> None:
+    scenario = incast.Scenario.parse(_of(*traffic), "mine").with_set("run.duration=1500ms")
+    found = plan.read(scenario, "cubic", repeat=2)
+    (predicted,) = (one for one in carriers.targets([carrier, "simulator"]) if one.predicts)
+    own = plan.shaped(scenario.with_set(*predicted.assignments([])))
+    for turn, work in enumerate(found.work):
+        tables = _simulated(own, turn + 1)
+        posted = ("traffic", "flow", "message", "source", "destination", "bytes", "posted_us")
+        messages = tables["messages"].select(posted)
+        assert messages.height >= 2
+        assert work.messages.select(posted).sort("flow", "message").equals(messages)
+        asked = ("traffic", "client", "kind", "fan_out", "bytes", "posted_us")
+        requests = tables["requests"].select(asked).sort("posted_us")
+        assert work.requests.select(asked).sort("posted_us").equals(requests)
+    if traffic not in ([LISTED], [SEVERAL]):
+        assert not found.work[0].messages.equals(found.work[1].messages)
+
+
+def test_payload_of_a_read_comes_from_the_other_end() -> None:
+    found = planned(_of(LISTED, POISSON + '\noperation = "read"'))
+    ends = found.work[0].messages.group_by("traffic", "sender", "receiver").len().sort(pl.all())
+    assert ends.select("traffic", "sender", "receiver").rows() == [
+        ("flows", "receiver", "sender0"),
+        ("flows", "sender1", "receiver"),
+        ("poisson", "receiver", "sender0"),
+        ("poisson", "receiver", "sender1"),
+    ]
+    assert found.work[0].messages["posted_us"].is_sorted()
+
+
+def test_connections_stay_beside_messages() -> None:
+    stays = 'kind = "connections"\nfrom = "sender"\nto = "receiver"\nconnections = 2'
+    found = planned(_of(stays, POISSON, LISTED))
+    sender0, sender1 = ("sender0", "receiver"), ("sender1", "receiver")
+    assert found.work[0].flows == (sender0, sender0, sender1, sender1)
+    assert found.receivers == {"receiver", "sender0"}
+    assert found.receiver.name == "receiver"
+    late = LISTED.replace('start = "20ms", size = "30KB"', 'start = "1001ms"')
+    with pytest.raises(plan.LabError, match=r"sender1 to receiver: .* 1\.001 s.*run\.warmup"):
+        planned(_of(late))
+
+
+def test_a_request_is_complete_when_all_its_messages_are() -> None:
+    scenario = incast.Scenario.parse(_of(INCAST), "mine")
+    found = plan.read(scenario, "cubic")
+    (work,) = found.work
+    # All but the last, a millisecond after their posting.
+    posted = work.messages.with_row_index("at")[:-1]
+    completed = posted.select("at", completed_us=pl.col("posted_us") + 1_000)
+    carried = row.of_messages(found, work, completed)
+    requests = carried.tables["requests"]
+    assert requests["messages_finished"].to_list() == [2] * (requests.height - 1) + [1]
+    assert requests["finished"].to_list() == [1] * (requests.height - 1) + [0]
+    assert (carried.incomplete, carried.urgent_p99_us) == (1, None)
+    assert carried.others_p99_us == pytest.approx(1_000)
+
+
+AFTER = LISTED.replace(
+    'size = "30KB" }', 'size = "30KB", id = 1 }, { from = "sender1", to = "receiver", '
+    'size = "1KB", after = { all = [1], event = "sent" } }',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("traffic", "said"),
     [
+        ([CALLS.replace("load = 0.5", "outstanding = 1")], "requests that wait for others"),
         (
-            'sizes = "web-search"',
-            'sizes = { uniform = ["1KB", "2KB"] }',
-            "are a table, or fixed",
+            ['kind = "ping-pong"\nfrom = "sender0"\nto = "receiver"\nsize = "1KB"\nrounds = 2'],
+            "ping-pong that",
         ),
-        ("load = 0.5", "outstanding = 1", "have a load"),
-        (
-            "[[traffic]]",
-            BESIDE + "[[traffic]]",
-            "all of one client to the same servers",
-        ),
+        ([AFTER], "flows that wait for others: a test bed posts at times .* without after"),
+        ([LISTED, CALLS], "flows that wait for others: .* flows alone"),
     ],
 )
-def test_requests_that_a_test_bed_cannot_have(old: str, new: str, said: str) -> None:
-    assert old in FETCH
+def test_messages_that_wait_for_others_are_refused(traffic: list[str], said: str) -> None:
     with pytest.raises(plan.LabError, match=said):
-        planned(FETCH.replace(old, new, 1))
+        planned(_of(*traffic))
 
 
 def test_only_parameters_of_the_algorithm_reach_the_kernel() -> None:

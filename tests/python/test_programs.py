@@ -32,7 +32,7 @@ def _stub(folder: Path, text: str) -> Path:
 
 
 def _plan() -> plan.BedPlan:
-    return plan.read(incast.Scenario.parse(STAR, "mine"))
+    return plan.read(incast.Scenario.parse(STAR, "mine"), "cubic")
 
 
 def test_a_program_is_attached_as_it_is_listed(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ class _Session:
                 self._of[one] = late.plan.shaped(self._of[one])
         self._plan: BedPlan | None = None
         if any(one.carrier != late.carriers.SIMULATOR for one in targets):
-            self._plan = late.plan.read(self.scenario)
+            self._plan = late.plan.read(self.scenario, self.schemes[0], repeat)
         self._work = self._pairs(targets, strict=bool(on))
         self._found: dict[tuple[int, Target, str], Measured | Run] = {}
         self.delay = ""

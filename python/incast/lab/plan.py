@@ -1,15 +1,18 @@
 """The test bed that a scenario asks for: hosts around switches, and their traffic."""
 
-import itertools
-import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from incast._core import IncastError, ParameterError, Scenario, Workload
+import polars as pl
+
+from incast import _core
+from incast._core import IncastError, ParameterError, Scenario
+from incast.results.tables import frame
 
 if TYPE_CHECKING:  # types that only the stub has
-    from incast import _core
+    from incast._core import _Resolved, _Traffic
 
 
 class LabError(IncastError):
@@ -19,6 +22,11 @@ class LabError(IncastError):
 _MOST_HOSTS = 100
 # The token bucket of each port where the scenario has none: a whole burst of TSO at least.
 _BUCKET = ("switch.burst=70KB", "switch.burst_time=500us")
+
+_POSTED = (
+    "traffic", "flow", "message", "source", "destination", "class", "bytes", "posted_us",
+)  # fmt: skip
+_ASKED = ("traffic", "client", "request", "kind", "fan_out", "bytes", "posted_us")
 
 
 @dataclass(frozen=True)
@@ -48,77 +56,25 @@ Ways = tuple[tuple[tuple[int, ...], ...], ...]
 """For a switch and one that a packet is to reach: the trunks that lead there, by their numbers."""
 
 
-class Asked(NamedTuple):
-    """A request at its time."""
+class Work(NamedTuple):
+    """The traffic of one repetition: what the simulated run of its seed posts."""
 
-    at_us: int
-    servers: list[str]
-    bytes_each: int
-    """The bytes of each server's answer."""
-    traffic: str
+    flows: tuple[tuple[str, str], ...]
+    """Sender and receiver of each connection that stays."""
+    messages: pl.DataFrame
+    """All messages by the time of posting, with `sender` and `receiver` of the payload."""
+    requests: pl.DataFrame
+    """The requests and incasts that they are of, in the simulator's columns."""
 
-
-@dataclass(frozen=True)
-class Requests:
-    """Requests at random times, of the sizes and to the servers that a traffic has."""
-
-    traffic: str
-    """The name of the traffic in results."""
-    load: float
-    """The offered payload, as a share of the client's link."""
-    sizes: Workload | float
-    """A distribution, or all of one size in bytes."""
-    fan_out: tuple[tuple[int, float], ...]
-    """Numbers of servers, with weights."""
-    split: bool
-    """Whether servers share the size of a request."""
-
-    def draw(
-        self, servers: Sequence[str], rate_mbps: float, seconds: float, seed: int
-    ) -> "list[Asked]":
-        """Requests to some of the servers: a Poisson process of that load."""
-        drawn = random.Random(seed)  # noqa: S311 - traffic is no secret
-        counts, weights = zip(*self.fan_out, strict=True)
-        mean = self.sizes if isinstance(self.sizes, float) else self.sizes.mean_bytes
-        if not self.split:
-            mean *= sum(count * weight for count, weight in self.fan_out) / sum(weights)
-        per_second = self.load * rate_mbps * 1e6 / 8 / mean
-        found, at = [], 0.0
-        while (at := at + drawn.expovariate(per_second)) < seconds:
-            (count,) = drawn.choices(counts, weights)
-            chosen = drawn.sample(servers, min(count, len(servers)))
-            size = self._size(drawn.random())
-            each = max(1, round(size / count if self.split else size))
-            found.append(Asked(int(at * 1e6), chosen, each, self.traffic))
-        return found
-
-    def _size(self, probability: float) -> float:
-        return self.sizes if isinstance(self.sizes, float) else self.sizes.quantile(probability)
-
-
-@dataclass(frozen=True)
-class Client:
-    """A client that asks servers at random times."""
-
-    name: str
-    servers: tuple[str, ...]
-    alone: bool
-    """Whether each request is one message, as in `poisson`, no request to several."""
-    requests: tuple[Requests, ...]
-
-    def draw(self, rate_mbps: float, seconds: float, repeat: int) -> list[Asked]:
-        """The requests of all traffics, in the order of their times."""
-        # Each traffic draws for itself: another one beside it changes nothing.
-        found = [
-            one.draw(self.servers, rate_mbps, seconds, seed=repeat + 1 + at * 1_000_003)
-            for at, one in enumerate(self.requests)
-        ]
-        return sorted(itertools.chain(*found), key=lambda one: one.at_us)
+    @property
+    def ends(self) -> list[tuple[str, str]]:
+        """Sender and receiver of each connection that stays, then of each message."""
+        return [*self.flows, *self.messages.select("sender", "receiver").iter_rows()]
 
 
 @dataclass(frozen=True)
 class BedPlan:
-    """Hosts around switches, and connections that stay or requests."""
+    """Hosts around switches, and their traffic."""
 
     name: str
     title: str
@@ -129,10 +85,10 @@ class BedPlan:
     """The cables between them."""
     ways: "Ways"
     """The shortest ways between switches, if there are several between some; else none."""
-    flows: tuple[tuple[str, str], ...]
-    """Sender and receiver of each connection that stays."""
-    client: Client | None
-    """The client whose requests are the traffic, if no connections stay."""
+    work: tuple[Work, ...]
+    """The traffic of each repetition."""
+    pairs: Mapping[tuple[str, str], int]
+    """Senders and receivers, each with the number of its connections and messages."""
     queue_bytes: int
     """The most bytes in the queue of a switch port."""
     mark_bytes: int | None
@@ -157,25 +113,21 @@ class BedPlan:
     @property
     def receivers(self) -> frozenset[str]:
         """The hosts that payload goes to."""
-        if self.client is not None:
-            return frozenset({self.client.name})
-        return frozenset(to for _, to in self.flows)
+        return frozenset(to for _, to in self.pairs)
 
     @property
     def receiver(self) -> BedHost:
-        """The host whose port is the bottleneck: the client, or that with the most connections."""
-        if self.client is not None:
-            return self.host(self.client.name)
-        names = [to for _, to in self.flows]
-        return self.host(max(dict.fromkeys(names), key=names.count))
+        """The host whose port is the bottleneck: that with the most connections and messages."""
+        of_host: Counter[str] = Counter()
+        for (_, to), count in self.pairs.items():
+            of_host[to] += count
+        return self.host(max(of_host, key=of_host.__getitem__))
 
     @property
     def prober_switch(self) -> int:
         """The switch at which probes begin: that of a sender to the receiver."""
-        if self.client is not None:
-            return self.host(self.client.servers[0]).switch
-        to = self.receiver.name
-        return self.host(next(a for a, b in self.flows if b == to)).switch
+        receiver = self.receiver.name
+        return self.host(next(sender for sender, to in self.pairs if to == receiver)).switch
 
     def burst_at(self, rate_mbps: float) -> int:
         """The burst of the token bucket of a port, in bytes."""
@@ -215,8 +167,10 @@ def shaped(scenario: Scenario) -> Scenario:
         ) from error
 
 
-def read(scenario: Scenario) -> BedPlan:
-    """Works out the test bed that a scenario asks for.
+def read(scenario: Scenario, scheme: str, repeat: int = 1) -> BedPlan:
+    """Works out the test bed that a scenario asks for, and its traffic in so many repetitions.
+
+    The traffic is the same under all schemes; the simulator lists it in a run of this one.
 
     Raises:
         LabError: It asks for what a test bed cannot have.
@@ -238,22 +192,14 @@ def read(scenario: Scenario) -> BedPlan:
                 f"{name}: traffic {one['name']} has scheme {one['scheme']} of its own, and a test "
                 "bed runs one scheme at a time; take scheme out"
             )
-    asking = [one for one in traffics if one["draws_sizes"]]
-    if asking and len(traffics) > len(asking):
-        raise LabError(f"{name}: a test bed has requests alone, or connections that stay")
-    client = _client(name, asking) if asking else None
-    flows = [
-        flow
-        for number, traffic in enumerate(traffics)
-        if not asking
-        for flow in _flows(name, number, traffic)
-    ]
-    if not flows and client is None:
-        raise LabError(f"{name}: has no traffic")
-    receivers = {client.name} if client is not None else {to for _, to in flows}
     classes = {traffic["class_number"] for traffic in traffics}
     if len(classes) > 1:
         raise LabError(f"{name}: a test bed has one traffic class alone, not {len(classes)}")
+    work = tuple(_work(scenario, scheme, turn + 1, traffics) for turn in range(repeat))
+    pairs = Counter(pair for one in work for pair in one.ends)
+    if not all(one.ends for one in work):
+        raise LabError(f"{name}: posts nothing within {scenario.duration_s:g} s; run longer")
+    receivers = {to for _, to in pairs}
     ports = [host["queues"] for host in plan["hosts"] if host["name"] in receivers]
     of_class = classes.pop()
     queue = max((port[of_class] for port in ports), key=lambda port: port["limit_bytes"])
@@ -273,8 +219,8 @@ def read(scenario: Scenario) -> BedPlan:
         switches=switches,
         trunks=trunks,
         ways=ways,
-        flows=tuple(flows),
-        client=client,
+        work=work,
+        pairs=pairs,
         queue_bytes=queue["limit_bytes"],
         mark_bytes=queue["ecn_threshold_bytes"],
         protected=queue["protected"],
@@ -320,7 +266,7 @@ def _ways(
     switches: int,
     leaves: set[int],
     trunks: Sequence[Trunk],
-    plan: "_core._Resolved",
+    plan: "_Resolved",
 ) -> Ways:
     """The shortest ways between switches, of which those with hosts are `leaves`."""
     if len(trunks) < switches:  # no circle
@@ -369,51 +315,52 @@ def shortest(switches: int, trunks: Sequence[Trunk]) -> Ways:
     )
 
 
-def _flows(name: str, number: int, traffic: "_core._Traffic") -> list[tuple[str, str]]:
-    refused = {
-        "fan_out": traffic["picks"] is not None,
-        "message": traffic["message_bytes"] is not None,
-        traffic["kind"]: not traffic["endless"],
-    }
-    for kind in (kind for kind, is_set in refused.items() if is_set):
-        raise LabError(
-            f"{name}: traffic {number}: a test bed has connections that stay, or requests, "
-            f"not {kind}"
-        )
-    ends = [(a, b) for a in traffic["sources"] for b in traffic["destinations"] if a != b]
-    # A read asks for payload, which the other end sends.
-    flows = [(b, a) for a, b in ends] if traffic["reads"] else ends
-    return [flow for flow in flows for _ in range(traffic["connections"])]
+def _work(scenario: Scenario, scheme: str, seed: int, traffics: "Sequence[_Traffic]") -> Work:
+    """The traffic of a seed, as the simulator posts it.
 
-
-def _client(name: str, traffics: "Sequence[_core._Traffic]") -> Client:
-    clients, servers = traffics[0]["sources"], traffics[0]["destinations"]
-    if len(clients) != 1 or servers == clients:
-        raise LabError(f"{name}: requests in a test bed are of one client, and name their servers")
-    alike = {(*one["sources"], *one["destinations"], one["single"]) for one in traffics}
-    if len(alike) > 1:
-        raise LabError(
-            f"{name}: requests in a test bed are all of one client to the same servers, and all "
-            "of one kind, poisson or requests"
-        )
-    return Client(
-        name=clients[0],
-        servers=tuple(servers),
-        alone=traffics[0]["single"],
-        requests=tuple(_requests(name, one) for one in traffics),
+    Raises:
+        LabError: A message is posted when another one has ended.
+    """
+    for one in traffics:
+        if one["load"] is None and one["kind"] not in ("connections", "flows"):
+            raise _waits(scenario.name, one)
+    run = _core.run(scenario, scheme, seed=seed, only_posting=True)
+    if not run.complete:
+        raise KeyboardInterrupt
+    tables = {table.name: frame(table) for table in run.tables}
+    flows, messages = tables["flows"], tables["messages"]
+    for one in traffics:
+        # Nothing is sent where all times are known; requests with a load are the only other ones.
+        if one["kind"] == "flows" and not messages["first_sent_us"].is_null().all():
+            raise _waits(scenario.name, one)
+    if messages["class"].n_unique() > 1:
+        raise LabError(f"{scenario.name}: a test bed has one traffic class alone; take others out")
+    reads = pl.col("operation") == "read"
+    ends = flows.select(
+        "flow",
+        "start_us",
+        sender=pl.when(reads).then("destination").otherwise("source"),
+        receiver=pl.when(reads).then("source").otherwise("destination"),
+    )
+    stay = ends.drop_nulls("start_us").join(messages, on="flow", how="anti").sort("flow")
+    for start_us, sender, to in stay.select("start_us", "sender", "receiver").iter_rows():
+        if start_us > scenario.warmup_s * 1e6:
+            raise LabError(
+                f"{scenario.name}: {sender} to {to}: a connection that stays begins at "
+                f"{start_us / 1e6:g} s, and on a test bed with the traffic; begin it within run.warmup"
+            )
+    return Work(
+        flows=tuple(stay.select("sender", "receiver").iter_rows()),
+        messages=messages.select(*_POSTED)
+        .join(ends.drop("start_us"), on="flow")
+        .sort("posted_us", "flow", "message"),
+        requests=tables["requests"].select(*_ASKED),
     )
 
 
-def _requests(name: str, traffic: "_core._Traffic") -> Requests:
-    if traffic["load"] is None or traffic["reads"] != 1.0:
-        raise LabError(f"{name}: requests in a test bed have a load, and read")
-    table, fixed = traffic["size_table"], traffic["size_bytes"]
-    if table is None and fixed is None:
-        raise LabError(f"{name}: sizes of requests in a test bed are a table, or fixed")
-    return Requests(
-        traffic=traffic["name"],
-        load=traffic["load"],
-        sizes=table if fixed is None and table is not None else float(fixed or 0),
-        fan_out=tuple(traffic["fan_out"]),
-        split=traffic["split"],
+def _waits(name: str, traffic: "_Traffic") -> LabError:
+    return LabError(
+        f"{name}: traffic {traffic['name']}: {traffic['kind']} that wait for others: a test bed "
+        "posts at times that are known before; use poisson, incast, connections, flows alone "
+        "without after, or requests with a load"
     )

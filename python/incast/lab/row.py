@@ -1,10 +1,12 @@
 """The figures of a scheme over a carrier, and the samples behind them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
+
+from incast.lab.plan import BedPlan, LabError, Work
 
 URGENT_BELOW = 30_000
 """Requests of fewer bytes are told apart, as the paper on Regulated TCP does."""
@@ -31,11 +33,11 @@ class Row:
     jain_index: float | None = None
     """Jain's index of the connections that stay."""
     urgent_p99_us: float | None = None
-    """Completion time of requests below 30 KB."""
+    """Completion time of requests, or of messages without, below 30 KB."""
     others_p99_us: float | None = None
-    """Completion time of all other requests."""
+    """Completion time of all others."""
     incomplete: int | None = None
-    """Requests without their answer in the end."""
+    """Requests, or messages where there are no requests, that were not complete in the end."""
     drops: int | None = None
     """Drops of all switch ports, warm-up included.
 
@@ -54,10 +56,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Carried:
-    """The outcome of the traffic; None where it is of the other kind."""
+    """The outcome of traffic; None where it has no connections that stay, or no messages."""
 
     tables: dict[str, pl.DataFrame]
-    """`flows` and `series_flows`, or `requests`, or `messages`: the simulator's columns."""
+    """`flows` and `series_flows`, `messages` and `requests`: the simulator's columns."""
     throughput_mbps: float
     jain_index: float | None = None
     urgent_p99_us: float | None = None
@@ -92,24 +94,70 @@ def of_flows(flows: Sequence[dict[str, Any]], series: pl.DataFrame) -> Carried:
     )
 
 
-def of_requests(
-    rows: Sequence[dict[str, Any]],
-    *,
-    alone: bool,
-    asked: int,
-    measured_us: tuple[float, float],
-) -> Carried:
-    """The outcome of requests, of which so many were asked."""
-    begin_us, end_us = measured_us
-    answers = pl.DataFrame(rows)
-    measured = answers.filter(pl.col("posted_us").is_between(begin_us, end_us, closed="left"))
-    arrived = answers.filter(pl.col("completed_us").is_between(begin_us, end_us, closed="left"))
-    return Carried(
-        tables={"messages": answers.drop("client", "fan_out")} if alone else {"requests": answers},
-        throughput_mbps=8 * float(sum(arrived["bytes"].to_list())) / (end_us - begin_us),
-        incomplete=asked - len(rows),
-        **by_urgency(measured),
+def of_messages(plan: BedPlan, work: Work, completed: pl.DataFrame) -> Carried:
+    """The outcome of messages; `completed` has the places in the list, `at`, and `completed_us`.
+
+    Raises:
+        LabError: None was complete.
+    """
+    if completed.is_empty():
+        raise LabError(f"{plan.name}: no message was complete; run longer")
+    begin_us, end_us = plan.measured_us
+    schema = pl.Schema({"at": pl.UInt32, "completed_us": pl.Float64})
+    messages = _ended(
+        work.messages.with_row_index("at")
+        .join(completed.cast(schema), on="at", how="left")
+        .drop("at", "sender", "receiver")
+        .sort("flow", "message"),
+        plan.seconds,
     )
+    # A message of an incast goes to the client.
+    incasts = work.requests.filter(kind="incast")["traffic"].unique()
+    client = pl.when(pl.col("traffic").is_in(incasts.implode())).then("destination")
+    keys = ("traffic", "client", "posted_us")
+    parts = messages.group_by(
+        "traffic", client.otherwise("source").alias("client"), "posted_us"
+    ).agg(
+        pl.col("finished").sum().alias("messages_finished"),
+        pl.when(pl.col("finished").all()).then(pl.col("completed_us").max()).alias("completed_us"),
+    )
+    requests = _ended(
+        work.requests.join(parts, on=keys, how="left", maintain_order="left"), plan.seconds
+    )
+    counted = messages if requests.is_empty() else requests
+    arrived = messages.filter(pl.col("completed_us").is_between(begin_us, end_us, closed="left"))
+    return Carried(
+        tables={"messages": messages, "requests": requests},
+        throughput_mbps=8 * float(arrived["bytes"].sum()) / (end_us - begin_us),
+        incomplete=counted.filter(finished=0).height,
+        **by_urgency(
+            counted.filter(pl.col("posted_us").is_between(begin_us, end_us, closed="left"))
+        ),
+    )
+
+
+def _ended(rows: pl.DataFrame, seconds: float) -> pl.DataFrame:
+    """Messages or requests with the columns that tell their completion."""
+    done = pl.col("completed_us").is_not_null()
+    posted = pl.col("posted_us")
+    return rows.with_columns(
+        finished=done.cast(pl.UInt64),
+        completion_us=pl.col("completed_us") - posted,
+        elapsed_us=pl.when(~done).then(seconds * 1e6 - posted),
+    )
+
+
+def beside(parts: Sequence[Carried]) -> Carried:
+    """The outcome of connections that stay and of messages, or of one of the two."""
+    first, *others = parts
+    for one in others:
+        first = replace(
+            one,
+            tables=first.tables | one.tables,
+            throughput_mbps=first.throughput_mbps + one.throughput_mbps,
+            jain_index=first.jain_index,
+        )
+    return first
 
 
 def by_urgency(answers: pl.DataFrame) -> dict[str, float | None]:

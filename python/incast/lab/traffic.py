@@ -1,9 +1,9 @@
-"""Traffic on a standing test bed: connections that stay, by iperf3; requests, by our generator."""
+"""Traffic on a standing test bed: connections that stay, by iperf3; messages, by our generator."""
 
 import contextlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,9 +11,10 @@ import polars as pl
 
 from incast.lab.bed import Bed, kept, start
 from incast.lab.commands import call
-from incast.lab.plan import Client, LabError
-from incast.lab.row import Carried, of_flows, of_requests
+from incast.lab.plan import LabError, Work
+from incast.lab.row import Carried, beside, of_flows, of_messages
 
+_PORT = 5200
 _FIRST_PORT = 5201
 _INTERVAL_S = 0.1
 _PATIENCE_S = 10.0
@@ -31,36 +32,45 @@ def carry(
     Raises:
         LabError: A connection could not be made.
     """
+    work = bed.plan.work[repeat]
     with contextlib.ExitStack() as stack:
-        if bed.plan.client is not None:
-            return _fetch(bed, bed.plan.client, part, stack, name, repeat, begins)
-        return _send(bed, stack, name, begins)
+        ready = []
+        if work.flows:
+            ready.append(_send(bed, work, stack, name))
+        if not work.messages.is_empty():
+            ready.append(_fetch(bed, work, part, stack, name))
+        begins()
+        with ThreadPoolExecutor(len(ready)) as pool:
+            return beside(list(pool.map(lambda carries: carries(), ready)))
 
 
-def _send(bed: Bed, stack: contextlib.ExitStack, name: str, begins: Callable[[], None]) -> Carried:
-    flows_of = bed.plan.flows
-    ports = {pair: _FIRST_PORT + at for at, pair in enumerate(dict.fromkeys(flows_of))}
+def _send(bed: Bed, work: Work, stack: contextlib.ExitStack, name: str) -> Callable[[], Carried]:
+    """Has servers listen; returns what carries the connections that stay."""
+    ports = {pair: _FIRST_PORT + at for at, pair in enumerate(dict.fromkeys(work.flows))}
     for (_, receiver), port in ports.items():
         server = ["iperf3", "-s", "-J", "-i", f"{_INTERVAL_S:g}", "-p", str(port)]
         stack.enter_context(kept(bed.inside(receiver, *server)))
-    for receiver in bed.plan.receivers:
+    for receiver in {to for _, to in ports}:
         _wait_for(bed, receiver, {port for (_, to), port in ports.items() if to == receiver})
     commands = [
         bed.inside(
             sender, "iperf3", "-c", bed.address(receiver), "-p", str(port), "-C", name,
-            "-P", str(flows_of.count((sender, receiver))),
+            "-P", str(work.flows.count((sender, receiver))),
             "-t", str(max(1, round(bed.plan.seconds))), "-J", "--get-server-output",
         )
         for (sender, receiver), port in ports.items()
     ]  # fmt: skip
+    return lambda: _sent(bed, ports, commands)
+
+
+def _sent(bed: Bed, pairs: Iterable[tuple[str, str]], commands: Sequence[Sequence[str]]) -> Carried:
     begin_us, end_us = bed.plan.measured_us
-    begins()
     with ThreadPoolExecutor(len(commands)) as pool:
         ended = list(pool.map(_run, commands))
     earliest = min(at for at, _ in ended)
     flows: list[dict[str, Any]] = []
     series: list[pl.DataFrame] = []
-    for (sender, receiver), (at, said) in zip(ports, ended, strict=True):
+    for (sender, receiver), (at, said) in zip(pairs, ended, strict=True):
         # A connection whose SYN was lost begins and ends a second late: all have one clock.
         late_us = (at - earliest) * 1e6
         for number, stream in enumerate(said["end"]["streams"]):
@@ -122,49 +132,37 @@ def _said(out: str) -> dict[str, Any]:
 
 
 def _fetch(
-    bed: Bed,
-    client: Client,
-    part: Sequence[str],
-    stack: contextlib.ExitStack,
-    name: str,
-    repeat: int,
-    begins: Callable[[], None],
-) -> Carried:
-    places = {server: f"{bed.address(server)}:{_FIRST_PORT}" for server in client.servers}
-    for server, place in places.items():
-        serve = bed.inside(server, *part, "serve", place, "--algorithm", name)
+    bed: Bed, work: Work, part: Sequence[str], stack: contextlib.ExitStack, name: str
+) -> Callable[[], Carried]:
+    """Has senders listen; returns what carries the messages: receivers ask for them."""
+    messages = work.messages.with_row_index("at")
+    senders = messages["sender"].unique().to_list()
+    places = {sender: f"{bed.address(sender)}:{_PORT}" for sender in senders}
+    for sender, place in places.items():
+        serve = bed.inside(sender, *part, "serve", place, "--algorithm", name)
         stack.enter_context(kept(serve))
-    for server in client.servers:
-        _wait_for(bed, server, {_FIRST_PORT})
-    drawn = client.draw(bed.plan.receiver.rate_mbps, bed.plan.seconds, repeat)
-    asked = "\n".join(
-        json.dumps(
-            {
-                "at_us": one.at_us,
-                "servers": [places[server] for server in one.servers],
-                "bytes": one.bytes_each,
-            }
+    for sender in senders:
+        _wait_for(bed, sender, {_PORT})
+
+    def fetched(own: pl.DataFrame) -> pl.DataFrame:
+        """The messages of a receiver that were complete."""
+        # Both ends have the algorithm: senders send, and a receiver of DCTCP has to echo marks.
+        load = bed.inside(own["receiver"][0], *part, "load", "--algorithm", name)
+        rows = own.select("posted_us", "sender", "bytes").iter_rows()
+        asked = "\n".join(
+            json.dumps({"at_us": int(posted_us), "servers": [places[sender]], "bytes": size})
+            for posted_us, sender, size in rows
         )
-        for one in drawn
-    )
-    # The generator tells no numbers; two requests at one time are of different sizes, or alike.
-    traffics = {(one.at_us, len(one.servers) * one.bytes_each): one.traffic for one in drawn}
-    # Both ends have the algorithm: servers send, and a client of DCTCP has to echo marks.
-    load = bed.inside(client.name, *part, "load", "--algorithm", name)
-    begins()
-    out = call(*load, told=asked)
-    rows = [
-        {
-            "traffic": traffics[answer["at_us"], answer["bytes"]],
-            "client": client.name,
-            "fan_out": answer["fan_out"],
-            "bytes": answer["bytes"],
-            "posted_us": float(answer["at_us"]),
-            "completed_us": answer["at_us"] + answer["completion_us"],
-            "completion_us": answer["completion_us"],
-        }
-        for answer in map(json.loads, out.splitlines())
-    ]
-    if not rows:
-        raise LabError(f"{bed.plan.name}: no request was answered; run longer")
-    return of_requests(rows, alone=client.alone, asked=len(drawn), measured_us=bed.plan.measured_us)
+        answers = pl.DataFrame(
+            [json.loads(line) for line in call(*load, told=asked).splitlines()],
+            schema={"request": pl.UInt32, "completion_us": pl.Float64},
+        )
+        done = own.with_row_index("request").join(answers, on="request")
+        return done.select("at", completed_us=pl.col("posted_us") + pl.col("completion_us"))
+
+    def carries() -> Carried:
+        own = messages.partition_by("receiver")
+        with ThreadPoolExecutor(len(own)) as pool:
+            return of_messages(bed.plan, work, pl.concat(pool.map(fetched, own)))
+
+    return carries

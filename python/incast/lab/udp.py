@@ -13,8 +13,8 @@ from incast.lab import cpu
 from incast.lab.bed import Bed
 from incast.lab.carriers import UDP, with_knobs
 from incast.lab.ping import Prober
-from incast.lab.plan import Asked, BedPlan, LabError
-from incast.lab.row import Carried, Measured, Row, of_flows, of_requests, percentile
+from incast.lab.plan import LabError, Work
+from incast.lab.row import Carried, Measured, Row, beside, of_flows, of_messages, percentile
 
 _PORT = 7000
 _INTERVAL_S = 0.1
@@ -35,9 +35,8 @@ def run(
         LabError: No RTT was measured.
         IncastError: A connection could not be opened, or broke.
     """
-    plan = bed.plan
-    names = [host.name for host in plan.hosts]
-    number = {name: at for at, name in enumerate(names)}
+    plan, work = bed.plan, bed.plan.work[repeat]
+    number = {host.name: at for at, host in enumerate(plan.hosts)}
     hosts = [
         (
             host.name, f"/run/netns/{bed.netns(host.name)}", f"{bed.address(host.name)}:{_PORT}",
@@ -45,10 +44,6 @@ def run(
         )
         for host in plan.hosts
     ]  # fmt: skip
-    drawn, client = [], 0
-    if plan.client is not None:
-        drawn = plan.client.draw(plan.receiver.rate_mbps, plan.seconds, repeat)
-        client = number[plan.client.name]
     others = cpu.busy(0.3)
     begin_us, end_us = plan.measured_us
     interval_s = min(_INTERVAL_S, plan.seconds / 10)
@@ -61,10 +56,13 @@ def run(
             with_knobs(scenario, scheme, knobs),
             scheme,
             hosts,
-            [(number[a], number[b]) for a, b in plan.flows],
+            [(number[a], number[b]) for a, b in work.flows],
+            # The host that a message goes to asks for it.
             [
-                (one.at_us / 1e6, client, [number[to] for to in one.servers], one.bytes_each)
-                for one in drawn
+                (posted_us / 1e6, number[to], [number[sender]], size)
+                for posted_us, to, sender, size in work.messages.select(
+                    "posted_us", "receiver", "sender", "bytes"
+                ).iter_rows()
             ],
             duration_s=plan.seconds,
             measured_s=(begin_us / 1e6, end_us / 1e6),
@@ -84,11 +82,13 @@ def run(
             f"{plan.name}: no RTT was measured on UDP: run longer, or look whether the kernel "
             "stamps datagrams (`incast udp serve` says so)"
         )
-    carried = (
-        _flows(plan, found, samples, interval_s)
-        if plan.client is None
-        else _answers(plan, found, drawn)
-    )
+    parts = []
+    if work.flows:
+        parts.append(_flows(work, found, samples, interval_s, end_us - begin_us))
+    if not work.messages.is_empty():
+        answered = pl.DataFrame(found["answered"], schema=["at", "completed_us"], orient="row")
+        parts.append(of_messages(plan, work, answered))
+    carried = beside(parts)
     row = Row(
         carrier=UDP,
         scheme=scheme,
@@ -127,19 +127,22 @@ def _telling(
 
 
 def _flows(
-    plan: BedPlan, found: dict[str, Any], samples: pl.DataFrame, interval_s: float
+    work: Work,
+    found: dict[str, Any],
+    samples: pl.DataFrame,
+    interval_s: float,
+    measured_us: float,
 ) -> Carried:
-    begin_us, end_us = plan.measured_us
     means = dict(samples.group_by("sample_flow").agg(pl.col("rtt_us").mean()).rows())
     flows, series = [], []
-    for number, (source, destination) in enumerate(plan.flows):
+    for number, (source, destination) in enumerate(work.flows):
         bits = 8 * found["measured_bytes"][number]
         flows.append(
             {
                 "flow": number,
                 "source": source,
                 "destination": destination,
-                "goodput_gbps": bits / (end_us - begin_us) / 1e3,
+                "goodput_gbps": bits / measured_us / 1e3,
                 "rtt_mean_us": means.get(number),
                 "retransmissions": found["flow_retransmissions"][number],
             }
@@ -150,22 +153,3 @@ def _flows(
             series.append({"time_us": time_us, "flow": number, "goodput_gbps": goodput})
     columns = {"time_us": pl.Float64, "flow": pl.Int64, "goodput_gbps": pl.Float64}
     return of_flows(flows, pl.DataFrame(series, schema=columns))
-
-
-def _answers(plan: BedPlan, found: dict[str, Any], drawn: Sequence[Asked]) -> Carried:
-    client = plan.client
-    if client is None or not found["answered"]:
-        raise LabError(f"{plan.name}: no request was answered; run longer")
-    rows = [
-        {
-            "traffic": drawn[number].traffic,
-            "client": client.name,
-            "fan_out": len(drawn[number].servers),
-            "bytes": len(drawn[number].servers) * drawn[number].bytes_each,
-            "posted_us": float(drawn[number].at_us),
-            "completed_us": completed_us,
-            "completion_us": completed_us - drawn[number].at_us,
-        }
-        for number, completed_us in found["answered"]
-    ]
-    return of_requests(rows, alone=client.alone, asked=len(drawn), measured_us=plan.measured_us)

@@ -16,8 +16,8 @@ def window_us(scenario: Scenario | StoredScenario) -> tuple[float, float]:
 def posted_while_measured(rows: pl.DataFrame, scenario: Scenario | StoredScenario) -> pl.DataFrame:
     """The messages or requests that were posted while measured, finished or not.
 
-    Rows that do not say whether they had finished, as those that were measured on Linux, are of
-    what had if they have a completion time, and left out if not. `elapsed_us` is then null.
+    Rows that do not say whether they had finished are of what had if they have a completion time,
+    and left out if not. `elapsed_us` is then null.
     """
     begin, end = window_us(scenario)
     rows = rows.filter(pl.col("posted_us") >= begin, pl.col("posted_us") < end)
