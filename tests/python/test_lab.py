@@ -498,11 +498,24 @@ def test_links_have_their_delays(command: Callable[..., Finished], others: Other
 def test_requests_over_udp_are_answered(command: Callable[..., Finished], others: Others) -> None:
     text = FETCH.replace('"web-search"', '{ fixed = "100KB" }').replace("load = 0.5", "load = 0.2")
     Path("fetch.toml").write_text(text.replace("3s", "2s"))
-    done = command("lab", "fetch.toml", "--on", "udp", "--cc", "timely:auto", "--json")
+    chosen = ("--on", "udp", "--on", "simulator", "--cc", "timely:auto")
+    done = command("lab", "fetch.toml", *chosen, "--out", "out", "--json")
     assert done.code == 0, done.err
-    (row,) = json.loads(done.out)["rows"]
+    row, predicted = json.loads(done.out)["rows"]
     assert row["jain_index"] is None
     assert row["others_p99_us"] > 1_000
+    # Both carry the same messages, and the bed's rows have the completion of the other.
+    messages = incast.open_result("out").members[0].table("messages").drop("scheme")
+    messages = messages.drop_nulls("completion_us").sort("flow", "message")
+    here, there = (
+        messages.filter(pl.col("predicted_us").is_null() == is_predicted)
+        for is_predicted in (False, True)
+    )
+    both = here.join(there, on=["flow", "message", "source", "bytes", "posted_us"])
+    assert both.height > 0
+    assert both["predicted_us"].equals(both["completion_us_right"])
+    assert row["over_predicted"] > 0
+    assert predicted["over_predicted"] is None
     with others.judged("that requests were answered"):
         assert row["incomplete"] <= 5
 

@@ -1,12 +1,15 @@
 """The plan of a test bed: what a scenario asks of it, and what it cannot have."""
 
+import math
+import statistics
+
 import polars as pl
 import pytest
 
 import incast
 from beds import DUMBBELL, FETCH, LEAF_SPINE, STAR, planned
 from incast import _core
-from incast.lab import carriers, plan, row
+from incast.lab import carriers, plan, predict, row
 from incast.results.tables import frame
 
 
@@ -286,7 +289,7 @@ def test_connections_stay_beside_messages() -> None:
         planned(_of(late))
 
 
-def test_a_request_is_complete_when_all_its_messages_are() -> None:
+def test_a_message_stands_beside_its_prediction() -> None:
     scenario = incast.Scenario.parse(_of(INCAST), "mine")
     found = plan.read(scenario, "cubic")
     (work,) = found.work
@@ -299,6 +302,16 @@ def test_a_request_is_complete_when_all_its_messages_are() -> None:
     assert requests["finished"].to_list() == [1] * (requests.height - 1) + [0]
     assert (carried.incomplete, carried.urgent_p99_us) == (1, None)
     assert carried.others_p99_us == pytest.approx(1_000)
+
+    of = row.Measured(row.Row("udp", "cubic", 0, carried.throughput_mbps, 1, 1), (), carried)
+    run = _core.run(scenario, "cubic", seed=1)
+    paired = predict.paired(scenario, of, run)
+    messages = paired.carried.tables["messages"]
+    (predicted,) = (frame(table) for table in run.tables if table.name == "messages")
+    assert messages["predicted_us"].equals(predicted["completion_us"])
+    counted = messages.filter(pl.col("posted_us") >= found.warmup_s * 1e6)["predicted_us"]
+    ratios = [*(1_000 / counted[:-1]), math.inf]
+    assert paired.row.over_predicted == pytest.approx(statistics.median(ratios))
 
 
 AFTER = LISTED.replace(

@@ -181,6 +181,12 @@ class _Session:
                     self._found[turn, one, scheme] = self._one(stands, one, scheme, turn)
         except KeyboardInterrupt:
             self.stopped = True
+        for (turn, one, scheme), run in list(self._found.items()):
+            of = late.carriers.Target(one.predicts, "", one.predicts)
+            found = self._found.get((turn, of, scheme))
+            if isinstance(run, Run) and found is not None and not isinstance(found, Run):
+                paired = late.predict.paired(self.scenario, found, run)
+                self._found[turn, of, scheme] = paired
 
     def _one(self, stands: Any, one: "Target", scheme: str, turn: int) -> "Measured | Run":  # noqa: ANN401
         own, kernel, knobs = self._of[one], self._kernel, self._knobs

@@ -1,6 +1,8 @@
 """The simulator's prediction for a test bed, in the columns of its rows."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ from incast.base.schemes import parts
 from incast.lab.attach import knobs_of
 from incast.lab.carriers import with_knobs
 from incast.lab.programs import BpfProgram, listed
-from incast.lab.row import Row, by_urgency
+from incast.lab.row import Measured, Row, by_urgency
+from incast.results.measures import window_us
 from incast.results.tables import frame
 
 
@@ -68,4 +71,27 @@ def row(scenario: Scenario, run: Run, label: str, scheme: str, repeat: int) -> R
         drops=int(said["drops"]),
         retransmissions=int(said["retransmissions"]),
         **found,
+    )
+
+
+def paired(scenario: Scenario, found: Measured, run: Run) -> Measured:
+    """The measurement with `predicted_us`, the completion of each message in the run predicting it.
+
+    A message that one of the two did not complete counts as slower there.
+    """
+    tables = found.carried.tables
+    if "messages" not in tables:
+        return found
+    (predicted,) = (frame(table) for table in run.tables if table.name == "messages")
+    messages = tables["messages"].join(
+        predicted.select("flow", "message", predicted_us="completion_us"),
+        on=("flow", "message"), how="left", maintain_order="left",
+    )  # fmt: skip
+    here, there = (pl.col(one).fill_null(math.inf) for one in ("completion_us", "predicted_us"))
+    counted = messages.filter(pl.col("posted_us").is_between(*window_us(scenario), closed="left"))
+    median = counted.select((here / there).drop_nans().median()).item()
+    return replace(
+        found,
+        row=replace(found.row, over_predicted=median if 0 < (median or 0) < math.inf else None),
+        carried=replace(found.carried, tables={**tables, "messages": messages}),
     )

@@ -18,6 +18,7 @@ _COLUMNS = (
     ("ping p99\nus", "ping_p99_us"),
     ("below 30 KB\np99 us", "urgent_p99_us"),
     ("others\np99 us", "others_p99_us"),
+    ("here over\npredicted", "over_predicted"),
     ("incom-\nplete", "incomplete"),
     ("drops", "drops"),
     ("Jain\nindex", "jain_index"),
@@ -30,6 +31,10 @@ _COLUMNS = (
 _OF_RTTS = (
     "RTT: on linux-tcp of the prober's datagrams, elsewhere of the flows' own samples; ping: of a "
     "prober's datagrams through the same queue."
+)
+_OF_PAIRS = (
+    "Here over predicted: completion of a message over that of the same one in the simulator, the "
+    "median."
 )
 _OF_DROPS = "Drops: where it is not simulated they are sends, of up to 44 packets each."
 _OF_CPUS = (
@@ -58,5 +63,7 @@ def print_rows(out: Console, title: str, rows: Sequence[Row], *, delay: str) -> 
     notes = [_OF_DROPS, _OF_CPUS] if there & {LINUX, UDP} else []
     if LINUX in there or any(row.ping_p50_us is not None for row in rows):
         notes.insert(0, _OF_RTTS)
+    if any(row.over_predicted is not None for row in rows):
+        notes.append(_OF_PAIRS)
     if said := " ".join([*notes, delay]).strip():
         wrapped(out, "", said)

@@ -12,7 +12,7 @@ from incast._core import Run as SimulatedRun
 from incast._core import Scenario
 from incast.api.result import Result
 from incast.lab.row import Measured
-from incast.results.columns import TableInfo
+from incast.results.columns import ColumnInfo, TableInfo
 from incast.results.described import all_tables
 from incast.results.stored import StoredScenario
 from incast.results.tables import RecordedRun, SchemeRun
@@ -91,13 +91,21 @@ def _on_linux(name: str, seed: int, found: Measured, known: Mapping[str, TableIn
 
 
 _ONLY_HERE = (
-    "urgent_p99_us", "others_p99_us", "incomplete", "ping_p50_us", "ping_p99_us", "rtt_idle_us",
-    "probes_lost", "others_percent", "stolen_percent",
+    "urgent_p99_us", "others_p99_us", "incomplete", "over_predicted", "ping_p50_us", "ping_p99_us",
+    "rtt_idle_us", "probes_lost", "others_percent", "stolen_percent",
 )  # fmt: skip
 
 
+_PREDICTED: ColumnInfo = {
+    "unit": "us",
+    "doc": "completion of the same message in the simulator's prediction; null where it was not "
+    "complete. The column is there where the simulator predicts a test bed",
+}
+
+
 def _part(info: TableInfo, rows: pl.DataFrame) -> TableInfo:
-    columns = {name: info["columns"][name] for name in ("scheme", *rows.columns)}
+    known = {**info["columns"], "predicted_us": _PREDICTED}
+    columns = {name: known[name] for name in ("scheme", *rows.columns)}
     return {"doc": info["doc"], "columns": columns}
 
 

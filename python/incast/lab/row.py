@@ -38,6 +38,8 @@ class Row:
     """Completion time of all others."""
     incomplete: int | None = None
     """Requests, or messages where there are no requests, that were not complete in the end."""
+    over_predicted: float | None = None
+    """Completion of a message over that of the same one as predicted: the median."""
     drops: int | None = None
     """Drops of all switch ports, warm-up included.
 
