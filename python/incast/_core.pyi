@@ -170,33 +170,11 @@ class _Traffic(TypedDict):
     name: str
     kind: str
     """The kind of traffic, such as `connections` or `poisson`."""
-    sources: list[str]
-    destinations: list[str]
     class_number: int
     scheme: str | None
     """The scheme of its flows, or of a share of them; that of the run if None."""
-    endless: bool
-    """Whether each of its flows sends all the time."""
-    single: bool
-    """Whether each of its messages has a connection of its own."""
-    draws_sizes: bool
-    """Whether the sizes of its messages are drawn."""
-    connections: int
-    """The number for each pair of hosts."""
-    picks: int | None
-    """Destinations that each source picks for its connections, if not all."""
-    message_bytes: int | None
-    """The size of messages on connections that stay; None is one message without end."""
-    load: float | None
-    size_table: Workload | None
-    size_bytes: int | None
-    """The size, if all have the same; None, like the table, where a formula gives sizes."""
-    reads: float
-    """The share of transfers that read."""
-    fan_out: list[tuple[int, float]]
-    """Numbers of servers that a request asks, with weights."""
-    split: bool
-    """Whether the servers of a request share its size."""
+    waits: bool
+    """Whether some messages are posted when others have ended, at no time known before."""
 
 class _Resolved(TypedDict):
     network: str
@@ -436,8 +414,8 @@ def run(
     The GIL is released between calls. Ctrl-C while the network is built, or while results are made
     of what was simulated, raises `KeyboardInterrupt` at once.
 
-    With `only_posting` no message is sent, which is enough for the ideal; where later messages
-    depend on earlier ones, all is simulated.
+    With `only_posting` no message is sent, which is enough for the ideal, and for the list of what
+    is posted; where applications post, all is simulated.
     """
 
 def summary_figures() -> list[tuple[str, str, str]]:

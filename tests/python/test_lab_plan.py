@@ -242,7 +242,7 @@ def _simulated(scenario: incast.Scenario, seed: int) -> dict[str, pl.DataFrame]:
 @pytest.mark.parametrize(
     "traffic",
     [[POISSON], [POISSON + '\noperation = "read"'], [INCAST], [LISTED], [CALLS], [SEVERAL],
-     [POISSON, INCAST, LISTED]],
+     [POISSON, INCAST, LISTED, CALLS]],
 )  # fmt: skip
 @pytest.mark.parametrize("carrier", [carriers.LINUX, carriers.UDP])
 def test_a_test_bed_carries_the_messages_that_its_prediction_posts(
@@ -323,18 +323,17 @@ AFTER = LISTED.replace(
 @pytest.mark.parametrize(
     ("traffic", "said"),
     [
-        ([CALLS.replace("load = 0.5", "outstanding = 1")], "requests that wait for others"),
-        (
-            ['kind = "ping-pong"\nfrom = "sender0"\nto = "receiver"\nsize = "1KB"\nrounds = 2'],
-            "ping-pong that",
-        ),
-        ([AFTER], "flows that wait for others: a test bed posts at times .* without after"),
-        ([LISTED, CALLS], "flows that wait for others: .* flows alone"),
+        (CALLS.replace("load = 0.5", "outstanding = 1"), r"requests \(requests\) posts .* a load"),
+        ('kind = "ping-pong"\nfrom = "sender0"\nto = "receiver"\nsize = "1KB"\nrounds = 2',
+         "posts messages when others have ended"),
+        ('kind = "collective"\nfrom = "sender"\ncollective = "ring-all-reduce"\nsize = "1KB"',
+         "posts messages when others have ended"),
+        (AFTER, "flows without after"),
     ],
-)
-def test_messages_that_wait_for_others_are_refused(traffic: list[str], said: str) -> None:
+)  # fmt: skip
+def test_messages_that_wait_for_others_are_refused(traffic: str, said: str) -> None:
     with pytest.raises(plan.LabError, match=said):
-        planned(_of(*traffic))
+        planned(_of(traffic))
 
 
 def test_only_parameters_of_the_algorithm_reach_the_kernel() -> None:

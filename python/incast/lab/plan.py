@@ -12,7 +12,7 @@ from incast._core import IncastError, ParameterError, Scenario
 from incast.results.tables import frame
 
 if TYPE_CHECKING:  # types that only the stub has
-    from incast._core import _Resolved, _Traffic
+    from incast._core import _Resolved
 
 
 class LabError(IncastError):
@@ -192,10 +192,16 @@ def read(scenario: Scenario, scheme: str, repeat: int = 1) -> BedPlan:
                 f"{name}: traffic {one['name']} has scheme {one['scheme']} of its own, and a test "
                 "bed runs one scheme at a time; take scheme out"
             )
+        if one["waits"]:
+            raise LabError(
+                f"{name}: traffic {one['name']} ({one['kind']}) posts messages when others have "
+                "ended, and a test bed at times that are known before; use requests with a load, "
+                "flows without after, poisson, incast or connections"
+            )
     classes = {traffic["class_number"] for traffic in traffics}
     if len(classes) > 1:
         raise LabError(f"{name}: a test bed has one traffic class alone, not {len(classes)}")
-    work = tuple(_work(scenario, scheme, turn + 1, traffics) for turn in range(repeat))
+    work = tuple(_work(scenario, scheme, turn + 1) for turn in range(repeat))
     pairs = Counter(pair for one in work for pair in one.ends)
     if not all(one.ends for one in work):
         raise LabError(f"{name}: posts nothing within {scenario.duration_s:g} s; run longer")
@@ -315,24 +321,13 @@ def shortest(switches: int, trunks: Sequence[Trunk]) -> Ways:
     )
 
 
-def _work(scenario: Scenario, scheme: str, seed: int, traffics: "Sequence[_Traffic]") -> Work:
-    """The traffic of a seed, as the simulator posts it.
-
-    Raises:
-        LabError: A message is posted when another one has ended.
-    """
-    for one in traffics:
-        if one["load"] is None and one["kind"] not in ("connections", "flows"):
-            raise _waits(scenario.name, one)
+def _work(scenario: Scenario, scheme: str, seed: int) -> Work:
+    """The traffic of a seed, as the simulator posts it."""
     run = _core.run(scenario, scheme, seed=seed, only_posting=True)
     if not run.complete:
         raise KeyboardInterrupt
     tables = {table.name: frame(table) for table in run.tables}
     flows, messages = tables["flows"], tables["messages"]
-    for one in traffics:
-        # Nothing is sent where all times are known; requests with a load are the only other ones.
-        if one["kind"] == "flows" and not messages["first_sent_us"].is_null().all():
-            raise _waits(scenario.name, one)
     if messages["class"].n_unique() > 1:
         raise LabError(f"{scenario.name}: a test bed has one traffic class alone; take others out")
     reads = pl.col("operation") == "read"
@@ -347,7 +342,7 @@ def _work(scenario: Scenario, scheme: str, seed: int, traffics: "Sequence[_Traff
         if start_us > scenario.warmup_s * 1e6:
             raise LabError(
                 f"{scenario.name}: {sender} to {to}: a connection that stays begins at "
-                f"{start_us / 1e6:g} s, and on a test bed with the traffic; begin it within run.warmup"
+                f"{start_us / 1e6:g} s, and on a test bed with the traffic; begin it in run.warmup"
             )
     return Work(
         flows=tuple(stay.select("sender", "receiver").iter_rows()),
@@ -355,12 +350,4 @@ def _work(scenario: Scenario, scheme: str, seed: int, traffics: "Sequence[_Traff
         .join(ends.drop("start_us"), on="flow")
         .sort("posted_us", "flow", "message"),
         requests=tables["requests"].select(*_ASKED),
-    )
-
-
-def _waits(name: str, traffic: "_Traffic") -> LabError:
-    return LabError(
-        f"{name}: traffic {traffic['name']}: {traffic['kind']} that wait for others: a test bed "
-        "posts at times that are known before; use poisson, incast, connections, flows alone "
-        "without after, or requests with a load"
     )

@@ -1,12 +1,9 @@
 //! The resolved plan of a scenario as dictionaries.
 
 use incast_cc::{Bytes, Span};
-use incast_sim::workload::Sizes;
 use incast_sim::{Resolved, ResolvedHost, ResolvedQueue, ResolvedTraffic};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-
-use crate::workloads::Workload;
 
 pub(crate) fn to_dict<'py>(py: Python<'py>, plan: &Resolved) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
@@ -50,26 +47,8 @@ fn traffic<'py>(py: Python<'py>, traffic: &ResolvedTraffic) -> PyResult<Bound<'p
     let dict = PyDict::new(py);
     dict.set_item("name", &traffic.name)?;
     dict.set_item("kind", traffic.kind)?;
-    dict.set_item("sources", traffic.sources.clone())?;
-    dict.set_item("destinations", traffic.destinations.clone())?;
     dict.set_item("class_number", traffic.class)?;
     dict.set_item("scheme", traffic.scheme.as_deref())?;
-    dict.set_item("endless", traffic.endless)?;
-    dict.set_item("single", traffic.single)?;
-    dict.set_item("draws_sizes", traffic.sizes.is_some())?;
-    dict.set_item("connections", traffic.connections)?;
-    dict.set_item("picks", traffic.picks)?;
-    dict.set_item("message_bytes", traffic.message.map(Bytes::get))?;
-    dict.set_item("load", traffic.load)?;
-    let (table, fixed) = match &traffic.sizes {
-        Some(Sizes::Table(table)) => (Some(Workload::of(table)), None),
-        Some(Sizes::Fixed(size)) => (None, Some(size.get())),
-        _ => (None, None),
-    };
-    dict.set_item("size_table", table)?;
-    dict.set_item("size_bytes", fixed)?;
-    dict.set_item("reads", traffic.reads)?;
-    dict.set_item("fan_out", traffic.fan_out.clone())?;
-    dict.set_item("split", traffic.split)?;
+    dict.set_item("waits", traffic.waits)?;
     Ok(dict)
 }

@@ -136,8 +136,8 @@ impl Run {
 /// The GIL is released between calls. Ctrl-C while the network is built, or while results are made
 /// of what was simulated, raises `KeyboardInterrupt` at once.
 ///
-/// With `only_posting` no message is sent, which is enough for the ideal; where later messages
-/// depend on earlier ones, all is simulated.
+/// With `only_posting` no message is sent, which is enough for the ideal, and for the list of what
+/// is posted; where applications post, all is simulated.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts a list by value")]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]

@@ -1,7 +1,6 @@
 //! Distributions of flow sizes: those that come with incast, and the user's own files.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use incast_sim::workload::{Interpolation, Shipped, SizeTable, Unit, tables};
 use pyo3::prelude::*;
@@ -20,19 +19,6 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
-    /// The distribution of a scenario: one that comes with incast, or one from a file.
-    pub(crate) fn of(table: &Arc<SizeTable>) -> Self {
-        let ships = tables().iter().find(|shipped| Arc::ptr_eq(&shipped.table, table));
-        match ships {
-            Some(shipped) => Self::shipped(shipped),
-            None => Self {
-                name: "file".to_owned(),
-                shipped: None,
-                table: Cow::Owned(SizeTable::clone(table)),
-            },
-        }
-    }
-
     fn shipped(shipped: &'static Shipped) -> Self {
         let name = shipped.name.to_owned();
         Self { name, shipped: Some(shipped), table: Cow::Borrowed(&shipped.table) }

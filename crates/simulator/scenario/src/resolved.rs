@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use incast_cc::{Bytes, Rate, Span};
 
 use incast_plan::RoutingKind;
-use incast_plan::flows::Operation;
 use incast_plan::topology::{Cable, Node, Topology};
 
 use crate::section::Section;
 use crate::traffic::resolved::ResolvedTraffic;
-use crate::{Aqm, Opens, ResolvedClass, Scenario, shared_buffers, topology};
+use crate::{Aqm, ResolvedClass, Scenario, shared_buffers, topology};
 
 /// The resolved plan of a scenario.
 #[derive(Clone, Debug)]
@@ -81,7 +80,7 @@ impl Scenario {
             paths: self.routing.paths.len(),
             own_links: !self.links.is_empty() || self.loses_at_random(),
             receivers: !self.receivers.is_empty(),
-            traffic: (0..self.traffic.len()).map(|n| self.resolved_traffic(n, &net)).collect(),
+            traffic: (0..self.traffic.len()).map(|n| self.resolved_traffic(n)).collect(),
             parameters: self.cc.iter().map(|(name, values)| (name.clone(), set(values))).collect(),
         }
     }
@@ -132,32 +131,15 @@ impl Scenario {
         }
     }
 
-    fn resolved_traffic(&self, number: usize, net: &Topology) -> ResolvedTraffic {
+    fn resolved_traffic(&self, number: usize) -> ResolvedTraffic {
         let traffic = &self.traffic[number];
-        let hosts = |name: &str| {
-            let found = self.network.hosts_called(name, net).into_iter();
-            found.map(|host| net.name(Node::Host(host)).to_owned()).collect()
-        };
         let common = &traffic.common;
-        let mut resolved = ResolvedTraffic {
+        ResolvedTraffic {
             name: self.traffic_name(number),
             kind: traffic.kind.as_str(),
-            sources: hosts(common.sources()),
-            destinations: hosts(common.destinations()),
             class: common.class.as_ref().and_then(|name| self.class_number(name)).unwrap_or(0),
             scheme: common.scheme.as_ref().map(|scheme| scheme.name().to_owned()),
-            endless: traffic.is_endless(),
-            single: traffic.kind.settings().opens() == Opens::ForEachMessage,
-            connections: 1,
-            picks: None,
-            message: None,
-            load: None,
-            sizes: None,
-            reads: f64::from(u8::from(traffic.operation() == Operation::Read)),
-            fan_out: vec![(1, 1.0)],
-            split: false,
-        };
-        traffic.kind.settings().resolve(&mut resolved);
-        resolved
+            waits: traffic.kind.settings().waits(),
+        }
     }
 }

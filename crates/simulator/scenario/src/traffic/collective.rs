@@ -92,6 +92,10 @@ impl Kind for Collective {
         context.sources.len()
     }
 
+    fn waits(&self) -> bool {
+        true
+    }
+
     fn sent(&self, links: &Links<'_>) -> Sent {
         let members = links.hosts.0 as f64;
         let rounds = 2.0 * (members - 1.0) * f64::from(self.rounds);

@@ -12,7 +12,6 @@ use serde::Deserialize;
 use super::amount::{Links, Sent};
 use super::checked::{Checked, Counts};
 use super::context::{Context, NewFlow};
-use super::resolved::ResolvedTraffic;
 use super::{Kind, Settings};
 
 /// Lasting connections from each host of `from` to each of `to`, with messages at given times or
@@ -133,12 +132,6 @@ impl Kind for Connections {
 
     fn is_endless(&self) -> bool {
         self.message.is_none()
-    }
-
-    fn resolve(&self, resolved: &mut ResolvedTraffic) {
-        resolved.connections = self.connections;
-        resolved.picks = self.fan_out;
-        resolved.message = self.message;
     }
 }
 

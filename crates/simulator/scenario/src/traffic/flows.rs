@@ -131,6 +131,10 @@ impl Kind for FlowList {
         self.list.iter().any(|flow| flow.size.is_none())
     }
 
+    fn waits(&self) -> bool {
+        self.list.iter().any(|flow| flow.after.is_some())
+    }
+
     fn has_deadlines(&self) -> bool {
         self.list.iter().any(|flow| flow.deadline.is_some())
     }

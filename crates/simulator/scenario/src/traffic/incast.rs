@@ -12,7 +12,6 @@ use super::checked::{Checked, Counts};
 use super::context::{Context, NewFlow};
 use super::demand::Demand;
 use super::peers::{one_of, skip};
-use super::resolved::ResolvedTraffic;
 use super::{Kind, Settings};
 use crate::workload::Sizes;
 
@@ -114,9 +113,5 @@ impl Kind for Incast {
             }
         }
         context.sources.iter().for_each(|&sender| demand.sends[sender as usize] += everybody);
-    }
-
-    fn resolve(&self, resolved: &mut ResolvedTraffic) {
-        resolved.load = Some(self.load);
     }
 }

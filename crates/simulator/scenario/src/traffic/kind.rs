@@ -12,7 +12,6 @@ use super::amount::{Links, Opens, Sent};
 use super::checked::{Checked, Counts};
 use super::context::Context;
 use super::demand::Demand;
-use super::resolved::ResolvedTraffic;
 use crate::input::Files;
 
 /// The settings of a kind of traffic, written in a scenario beside the common ones.
@@ -86,6 +85,11 @@ pub(crate) trait Kind: Debug {
         self.is_endless()
     }
 
+    /// Whether some messages are posted when others have ended, at no time known before.
+    fn waits(&self) -> bool {
+        false
+    }
+
     /// Whether messages have deadlines by the kind's own settings.
     fn has_deadlines(&self) -> bool {
         false
@@ -96,7 +100,4 @@ pub(crate) trait Kind: Debug {
     fn pairs(&self) -> Option<Pairs<'_>> {
         None
     }
-
-    /// Fills in the fields of the resolved plan that the kind knows.
-    fn resolve(&self, _resolved: &mut ResolvedTraffic) {}
 }

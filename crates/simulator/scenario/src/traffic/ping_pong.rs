@@ -95,6 +95,10 @@ impl Kind for PingPong {
         None
     }
 
+    fn waits(&self) -> bool {
+        true
+    }
+
     fn sent(&self, links: &Links<'_>) -> Sent {
         let round = self.size.get() + self.answer.unwrap_or(self.size).get();
         let rounds = links.hosts.0 as f64 * f64::from(self.rounds);

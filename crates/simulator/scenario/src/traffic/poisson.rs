@@ -17,7 +17,6 @@ use super::checked::{Checked, Counts};
 use super::context::{Context, NewFlow};
 use super::demand::Demand;
 use super::places::Places;
-use super::resolved::ResolvedTraffic;
 use super::{Destinations, Kind, Settings};
 use crate::input::Files;
 use crate::{FlowSizes, Scenario};
@@ -162,11 +161,6 @@ impl Kind for Poisson {
 
     fn operation(&self) -> Operation {
         self.operation
-    }
-
-    fn resolve(&self, resolved: &mut ResolvedTraffic) {
-        resolved.load = Some(self.load);
-        resolved.sizes = Some(self.sizes.known().clone());
     }
 }
 

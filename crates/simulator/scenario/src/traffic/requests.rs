@@ -19,7 +19,6 @@ use super::context::{Context, NewFlow};
 use super::demand::Demand;
 use super::peers::permutation;
 use super::places::fewest_farthest;
-use super::resolved::ResolvedTraffic;
 use super::{Destinations, Kind, Settings};
 use crate::FlowSizes;
 use crate::input::Files;
@@ -251,6 +250,10 @@ impl Kind for Requests {
         self.load
     }
 
+    fn waits(&self) -> bool {
+        self.load.is_none()
+    }
+
     fn demand(&self, context: &Context<'_>, demand: &mut Demand) {
         let Some(load) = self.load else { return };
         let (reads, writes) = self.bytes_per_request();
@@ -276,15 +279,6 @@ impl Kind for Requests {
                 demand.receives[server as usize] += written / servers.len() as f64;
             }
         }
-    }
-
-    fn resolve(&self, resolved: &mut ResolvedTraffic) {
-        resolved.connections = self.connections;
-        resolved.load = self.load;
-        resolved.sizes = Some(self.sizes.known().clone());
-        resolved.reads = self.reads;
-        resolved.fan_out = self.fan_out.options();
-        resolved.split = self.split;
     }
 }
 
