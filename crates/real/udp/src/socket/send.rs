@@ -297,8 +297,8 @@ mod tests {
     fn a_datagram_of_the_common_class_needs_no_control_message() {
         let common = Class { dscp: 18, priority: 6 };
         let plain = Transmit::to(([127, 0, 0, 1], 7_000).into());
-        assert_eq!(kinds(Transmit { class: common, ..plain }, common), []);
-        assert_eq!(kinds(plain, Class::default()), []);
+        assert!(kinds(Transmit { class: common, ..plain }, common).is_empty());
+        assert!(kinds(plain, Class::default()).is_empty());
         // The DSCP and the ECN bits change the priority, too, unless it is said behind them.
         let both = [libc::IP_TOS, libc::SO_PRIORITY];
         assert_eq!(kinds(plain, common), both);

@@ -50,7 +50,7 @@ fn datagrams_that_fill_the_mtu_cross_a_link_with_marks_and_stamps() {
                 for got in batch.iter() {
                     got_bytes += got.data.len();
                     assert_eq!((got.dscp, got.ecn), (46, Ecn::Ect0));
-                    assert_eq!(got.segment, segment.into());
+                    assert_eq!(got.segment, usize::from(segment));
                     stamped += usize::from(got.stamp.is_some());
                 }
             }
