@@ -342,20 +342,21 @@ def test_what_is_recorded_on_the_wire_is_replayed(
 
     # One send is a microsecond later than it was.
     lines = recording.read_text().splitlines(keepends=True)
-    at = [number for number, line in enumerate(lines) if line.startswith("send ")][50]
-    words = lines[at].split(" ")
-    words[1] = str(int(words[1]) + 1000)
-    recording.write_text("".join([*lines[:at], " ".join(words), *lines[at + 1 :]]))
+    at = [number for number, line in enumerate(lines) if line.startswith('{"send"')][50]
+    sent = json.loads(lines[at])
+    sent["send"]["at"] += 1_000_000
+    later = json.dumps(sent, separators=(",", ":"))
+    recording.write_text("".join([*lines[:at], later + "\n", *lines[at + 1 :]]))
     done = command("udp", "replay", str(recording))
     assert done.code == 1
-    assert f"not equal from line {at + 1}:\n  recorded send {words[1]}" in done.out
+    assert f"not equal from line {at + 1}:\n  recorded {later}\n" in done.out
 
     for damaged, why in (
         ("", "no recording of incast"),
         ("".join(lines[:-1]), "cut short"),
-        (re.sub(r"incast recording \d+", "incast recording 9", "".join(lines)), "of version 9"),
+        ("".join(lines).replace('"version":1', '"version":9', 1), "of version 9"),
         ("".join([*lines[:at], *lines[at + 1 :]]), "lines of calls, and should have"),
-        ("".join([*lines[:at], "send x\n", *lines[at + 1 :]]), f"its line {at + 1} has a field"),
+        ("".join([*lines[:at], "send x\n", *lines[at + 1 :]]), f"its line {at + 1} is no call"),
     ):
         recording.write_text(damaged)
         done = command("udp", "replay", str(recording))

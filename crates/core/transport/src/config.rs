@@ -2,17 +2,20 @@
 
 pub(crate) mod scheme;
 pub(crate) mod stream;
+mod text;
 
 use std::fmt;
 
 use incast_cc::{Bytes, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::connection::CLASSES;
 use crate::packet::message::MAX_SEGMENT_PACKETS;
 use crate::signal::Signal;
 
 /// The way in which messages are repaired after a loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Recovery {
     /// Selective repeat: the receiver keeps packets that arrive out of order and reports the
     /// missing ones; the sender repeats these alone.
@@ -24,7 +27,8 @@ pub enum Recovery {
 }
 
 /// The order in which a host's NIC serves connections of one traffic class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Nic {
     /// Round robin over connections, packet by packet: segments that wait together leave
     /// interleaved.
@@ -47,7 +51,8 @@ pub enum Nic {
 }
 
 /// The time of a segment on the wire of its NIC, which RTT samples leave out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Serialization {
     /// That at the line rate of the NIC ([`Config::line_rate`]).
     #[default]
@@ -58,13 +63,14 @@ pub enum Serialization {
 }
 
 /// The retransmission timeout before the first RTT sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum InitialTimeout {
     /// At least this time; three base RTTs where that is known and longer, which is what RFC 6298
     /// makes of a first sample.
-    AtLeast(Span),
+    AtLeast(#[serde(with = "text")] Span),
     /// Exactly this time, whatever the path.
-    Fixed(Span),
+    Fixed(#[serde(with = "text")] Span),
 }
 
 impl InitialTimeout {
@@ -79,24 +85,30 @@ impl InitialTimeout {
 }
 
 /// The settings that all connections of an endpoint share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
     /// Messages: the largest payload of a segment, the unit of pacing and of acknowledgement.
+    #[serde(with = "text")]
     pub segment: Bytes,
     /// Messages: the largest payload of a packet.
+    #[serde(with = "text")]
     pub payload: Bytes,
     /// Messages: the way in which losses are repaired.
     pub recovery: Recovery,
     /// Messages: the time for which a packet may be overtaken by later ones before it counts as
     /// lost. Zero, at once, for networks that keep the order of packets; a host with several
     /// processors does not.
+    #[serde(with = "text")]
     pub reordering: Span,
     /// The size of a packet's headers on the wire.
+    #[serde(with = "text")]
     pub header: Bytes,
     /// The rate of the NIC: no algorithm sends faster, and constants of algorithms scale with it.
+    #[serde(with = "text")]
     pub line_rate: Rate,
     /// The most at which the pacer sends the messages of a connection; [`Rate::MAX`] where the NIC
     /// holds them back.
+    #[serde(with = "text")]
     pub rate_cap: Rate,
     /// The time of a segment on the wire that RTT samples leave out.
     pub serialization: Serialization,
@@ -109,30 +121,38 @@ pub struct Config {
     /// share what the classes above them leave ([`Scheduler`](crate::Scheduler)).
     pub weights: [u16; CLASSES as usize],
     /// The time from the arrival of data to the departure of its ACK.
+    #[serde(with = "text")]
     pub ack_turnaround: Span,
     /// The most that is added to the turnaround, at random, as software does. Exactly equal delays
     /// would lock flows into step.
+    #[serde(with = "text")]
     pub ack_jitter: Span,
     /// The most lateness that the pacing engine makes good. Data that leaves after its send time,
     /// since a timer was late or a thread busy, is then followed as if it had left in time. So
     /// lateness is not lost rate, and what has gathered leaves at once. Zero for a carrier whose
     /// timers are exact.
+    #[serde(with = "text")]
     pub pacing_credit: Span,
     /// The retransmission timeout before the first RTT sample.
     pub rto_initial: InitialTimeout,
     /// The least retransmission timeout.
+    #[serde(with = "text")]
     pub rto_min: Span,
     /// The longest timeout after back-off. A path whose RTT needs a longer one gets it.
+    #[serde(with = "text")]
     pub rto_max: Span,
     /// The settings of streams.
+    #[serde(skip)]
     pub stream: stream::Config,
     /// The RTT signal that algorithms get.
+    #[serde(skip)]
     pub signal: Signal,
     /// The seed of the endpoint's random numbers, different for each host. Connections have seeds
     /// of their own ([`Opening::seed`](crate::Opening::seed)).
     pub seed: u64,
     /// The least time between two notifications (CNP) by which a receiver answers marked payload of
     /// a connection; [`None`] sends none.
+    #[serde(with = "text::maybe")]
     pub notification_interval: Option<Span>,
     /// Whether all packets leave in the full form ([`Form`](crate::Form)), which tells how much of
     /// their flow remains, and sequence numbers as they are. Queues that serve by what remains

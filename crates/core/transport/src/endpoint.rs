@@ -234,7 +234,7 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// Makes streams that have not started keep a record of each segment, as they do after a loss
-    /// ([`stream::Config::record_all`]).
+    /// ([`crate::stream::Config::record_all`]).
     pub fn record_all(&mut self) {
         self.config.stream.record_all = true;
     }

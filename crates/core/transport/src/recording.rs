@@ -1,10 +1,11 @@
 //! Recordings of an endpoint: everything that a carrier told it, and everything that it said.
 //!
 //! A [`RecordedEndpoint`] is an [`Endpoint`] of messages that may keep a recording. The recording
-//! is a text with a line for each call that mattered: what the carrier said, with its time, and
-//! behind `>` what the endpoint answered: segments with their place in the payload, the next send
-//! time, the rate and the window after each ACK. [`replay`] makes the same calls on a new endpoint,
-//! far from any socket, and compares each line.
+//! is lines of JSON. The first has the settings, and the last says how many calls there are.
+//! Between them is a line for each call that mattered: what the carrier said, with its time, and
+//! what the endpoint answered: segments with their place in the payload, the next send time, the
+//! rate and the window after each ACK. Times are in picoseconds. [`replay`] makes the same calls on
+//! a new endpoint, far from any socket, and compares each line.
 //!
 //! ```
 //! use incast_cc::{AnyAlgorithm, Time};
@@ -23,12 +24,12 @@
 //! let replayed = replay(&text).unwrap();
 //! assert_eq!((replayed.sends, replayed.payload), (4, 5_000));
 //! assert!(replayed.difference.is_none());
-//! let other = replay(&text.replace("\npost 0 0 5000 ", "\npost 0 0 5001 ")).unwrap();
+//! let other = replay(&text.replace("\"bytes\":5000", "\"bytes\":5001")).unwrap();
 //! assert!(other.difference.is_some());
 //! ```
 
 mod broken;
-mod fields;
+mod call;
 mod head;
 mod lines;
 mod replay;
@@ -38,13 +39,14 @@ use std::ops::Deref;
 use incast_cc::line_rate::LineRate;
 use incast_cc::{Algorithm, AnyAlgorithm, AnyControl, Time};
 
+use self::call::{Call, Limits, Ps, Sent, Stamps, Then, Told};
 use self::lines::Lines;
 use crate::config::Config;
 use crate::connection::{Event, Operation, Purpose, Role, Terms};
 use crate::endpoint::{Endpoint, News, Outgoing};
 use crate::message::OutgoingBurst;
 use crate::packet::{Body, Packet, message};
-use crate::rate::{Clock, Report};
+use crate::rate::Report;
 use crate::signal::Signal;
 
 pub use self::broken::BrokenRecording;
@@ -120,9 +122,8 @@ impl RecordedEndpoint {
         self.opened += 1;
         let connection = self.endpoint.open_on(Terms { class, ..Terms::default() }, role, peer);
         if let Some(recorder) = &mut self.recorder {
-            let line = recorder.lines.begin(if role == Role::Sender { "opens" } else { "openr" });
-            line.number(class).number(peer).outputs().number(connection);
-            recorder.lines.finish();
+            let sends = role == Role::Sender;
+            recorder.lines.add(&Call::Open { sends, class, peer, connection });
         }
         connection
     }
@@ -134,8 +135,7 @@ impl RecordedEndpoint {
     pub fn close(&mut self, connection: u32) {
         self.endpoint.close(connection);
         if let Some(recorder) = &mut self.recorder {
-            recorder.lines.begin("close").number(connection);
-            recorder.lines.finish();
+            recorder.lines.add(&Call::Close { connection });
         }
     }
 
@@ -147,9 +147,8 @@ impl RecordedEndpoint {
     pub fn post(&mut self, now: Time, connection: u32, bytes: u64) {
         self.endpoint.post(now, connection, Operation::Write { bytes });
         if let Some(recorder) = &mut self.recorder {
-            let line = recorder.lines.begin("post").time(now).number(connection).number(bytes);
-            line.outputs().maybe_time(self.endpoint.next_timer(now));
-            recorder.lines.finish();
+            let next = self.endpoint.next_timer(now).map(Ps::from);
+            recorder.lines.add(&Call::Post { at: now.into(), connection, bytes, next });
         }
     }
 
@@ -157,10 +156,9 @@ impl RecordedEndpoint {
     pub fn withdraw(&mut self, now: Time, connection: u32, after: usize) -> Option<u64> {
         let bytes = self.endpoint.withdraw(now, connection, after)?;
         if let Some(recorder) = &mut self.recorder {
-            let line = recorder.lines.begin("withdraw").time(now).number(connection);
-            line.number(after as u64).outputs().number(bytes);
-            line.maybe_time(self.endpoint.next_timer(now));
-            recorder.lines.finish();
+            let next = self.endpoint.next_timer(now).map(Ps::from);
+            let at = now.into();
+            recorder.lines.add(&Call::Withdraw { at, connection, after, bytes, next });
         }
         Some(bytes)
     }
@@ -175,9 +173,8 @@ impl RecordedEndpoint {
         self.endpoint.on_timer(now);
         // A call before anything is due changes nothing.
         if is_due && let Some(recorder) = &mut self.recorder {
-            let line = recorder.lines.begin("timer").time(now);
-            line.outputs().maybe_time(self.endpoint.next_timer(now));
-            recorder.lines.finish();
+            let next = self.endpoint.next_timer(now).map(Ps::from);
+            recorder.lines.add(&Call::Timer { at: now.into(), next });
         }
     }
 
@@ -190,17 +187,13 @@ impl RecordedEndpoint {
         }
         let out = self.endpoint.poll_data(now, classes);
         let Some(recorder) = &mut self.recorder else { return out };
-        let line = recorder.lines.begin("send").time(now).number(classes).outputs();
-        if let Some(out) = &out {
+        let data = out.as_ref().map(|out| {
             let packet = out.form.packet(0);
-            if let Body::Message(message::Body::Data(data)) = packet.body {
-                let place = self.endpoint.payload_at(out.connection, data.sequence);
-                line.number(out.connection).number(out.class).packet(&packet);
-                line.number(data.remaining).maybe(place).maybe_time(out.begins);
-            }
-        }
-        line.maybe_time(self.endpoint.next_timer(now));
-        recorder.lines.finish();
+            let place = self.endpoint.payload_at(out.connection, packet.body.sequence());
+            Sent(out.connection, out.class, (&packet).into(), place, out.begins.map(Ps::from))
+        });
+        let next = self.endpoint.next_timer(now).map(Ps::from);
+        recorder.lines.add(&Call::Send { at: now.into(), classes, data, next });
         out
     }
 
@@ -233,9 +226,15 @@ impl RecordedEndpoint {
         if let Some(recorder) = &mut self.recorder
             && let Some(out) = &out
         {
-            let line = recorder.lines.begin("answer").time(now).number(classes).outputs();
-            line.number(out.connection).number(out.class).packet(&out.form.packet(0));
-            recorder.lines.finish();
+            let &Outgoing { connection, class, .. } = out;
+            let packet = (&out.form.packet(0)).into();
+            recorder.lines.add(&Call::Answer {
+                at: now.into(),
+                classes,
+                connection,
+                class,
+                packet,
+            });
         }
         out
     }
@@ -254,19 +253,17 @@ impl RecordedEndpoint {
     #[cold]
     fn note_packet(&mut self, now: Time, packet: &Packet, report: Report<'_>) {
         let Some(recorder) = &mut self.recorder else { return };
-        let line = recorder.lines.begin("packet").time(now).packet(packet);
-        line.number(u8::from(report.marked));
-        if let Clock::Stamps { arrived, peer } = report.clock {
-            line.maybe_time(arrived).span(peer);
-        }
-        if !matches!(packet.body, Body::Message(message::Body::Data(_))) {
-            let line = line.outputs().maybe_time(self.endpoint.next_timer(now));
-            if let Some(sender) = self.endpoint.sender(packet.connection) {
-                let (rate, window) = (sender.pacing_rate(), sender.rate().limits().cwnd);
-                line.number(rate.as_bps()).number(window.get()).span(sender.rtt().srtt());
-            }
-        }
-        recorder.lines.finish();
+        let then = (!packet.body.is_data()).then(|| Then {
+            next: self.endpoint.next_timer(now).map(Ps::from),
+            limits: self.endpoint.sender(packet.connection).map(|sender| Limits {
+                rate_bps: sender.pacing_rate().as_bps(),
+                window: sender.rate().limits().cwnd.get(),
+                srtt: sender.rtt().srtt().into(),
+            }),
+        });
+        let (stamps, marked) = (Stamps::of(report.clock), report.marked);
+        let (at, packet) = (now.into(), packet.into());
+        recorder.lines.add(&Call::Packet { at, packet, marked, stamps, then });
     }
 
     /// Notes the stamp of a packet that has left ([`Endpoint::on_sent_at`]).
@@ -274,9 +271,8 @@ impl RecordedEndpoint {
     pub fn on_sent_at(&mut self, connection: u32, sequence: u64, attempt: u8, stamp: Time) {
         self.endpoint.on_sent_at(connection, sequence, attempt, stamp);
         if let Some(recorder) = &mut self.recorder {
-            let line = recorder.lines.begin("stamp").time(stamp);
-            line.number(connection).number(sequence).number(attempt);
-            recorder.lines.finish();
+            let at = stamp.into();
+            recorder.lines.add(&Call::Stamp { at, connection, sequence, attempt });
         }
     }
 
@@ -287,8 +283,7 @@ impl RecordedEndpoint {
         if let Some(recorder) = &mut self.recorder
             && let Some(event) = &event
         {
-            recorder.lines.begin("event").outputs().event(event);
-            recorder.lines.finish();
+            recorder.lines.add(&Call::Event(Told::from(*event)));
         }
         event
     }

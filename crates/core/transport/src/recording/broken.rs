@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The reason why a line cannot be read, in the words of a sentence.
+pub(super) type Fault = &'static str;
+
 /// The reason why a recording cannot be replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BrokenRecording {
@@ -34,7 +37,7 @@ impl fmt::Display for BrokenRecording {
         match self {
             Self::Foreign => f.write_str("it is no recording of incast"),
             Self::Version(version) => {
-                write!(f, "it is of version {version}, and this incast reads versions 1 to 3")
+                write!(f, "it is of version {version}, and this incast reads version 1")
             }
             Self::CutShort => f.write_str("it is cut short: its last line is missing"),
             Self::Settings(fault) => f.write_str(fault),

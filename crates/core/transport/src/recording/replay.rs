@@ -4,12 +4,12 @@ use std::fmt;
 
 use incast_cc::{Span, Time};
 
-use super::broken::BrokenRecording;
-use super::fields::{Fault, Fields};
-use super::lines::{FULL, WHOLE};
+use super::broken::{BrokenRecording, Fault};
+use super::call::{Call, Carried, Ps, Stamps, Told};
+use super::lines::Last;
 use super::{RecordedEndpoint, head};
-use crate::connection::{CLASSES, Event};
-use crate::packet::{Body, Packet, message};
+use crate::connection::CLASSES;
+use crate::packet::{Body, message};
 use crate::rate::{Clock, Report};
 
 /// The most packets that one may be ahead of the oldest that is missing: nodes refuse more.
@@ -61,17 +61,19 @@ pub struct Replayed {
 /// # Errors
 /// The text is no recording, or cannot be one that was made.
 pub fn replay(text: &str) -> Result<Replayed, BrokenRecording> {
-    let head = head::read(text)?;
-    let (calls, last) = body(head.body)?;
-    let mut endpoint = RecordedEndpoint::new(head.config, head.algorithm);
+    let (config, algorithm, body) = head::read(text)?;
+    let whole = body.strip_suffix('\n').ok_or(BrokenRecording::CutShort)?;
+    let (calls, last) = whole.rsplit_once('\n').unwrap_or(("", whole));
+    let last: Last = serde_json::from_str(last).map_err(|_| BrokenRecording::CutShort)?;
+    let mut endpoint = RecordedEndpoint::new(config, algorithm);
     endpoint.record(usize::MAX);
     let mut replay = Replay { endpoint, roles: Vec::new(), from: None, until: Time::ZERO };
-    let is_full = last.is_full;
     let mut replayed =
-        Replayed { algorithm: head.algorithm.name(), is_full, ..Replayed::default() };
-    for (line, number) in calls.lines().zip(head.lines + 1..) {
+        Replayed { algorithm: algorithm.name(), is_full: last.full, ..Replayed::default() };
+    for (line, number) in calls.lines().zip(2..) {
         let fault = |fault| BrokenRecording::Line { number, fault };
-        replay.call(line, &mut replayed).map_err(fault)?;
+        let call = serde_json::from_str(line).map_err(|_| fault("is no call"))?;
+        replay.call(&call, &mut replayed).map_err(fault)?;
         let again = replay.endpoint.recorder.as_mut().and_then(|recorder| recorder.lines.take());
         let again = again.map(|text| text.trim_end().to_owned());
         if again.as_deref() != Some(line) {
@@ -89,28 +91,6 @@ pub fn replay(text: &str) -> Result<Replayed, BrokenRecording> {
     Ok(replayed)
 }
 
-/// The last line of a recording.
-struct Last {
-    calls: u64,
-    is_full: bool,
-}
-
-/// The lines of calls, and the last line.
-fn body(text: &str) -> Result<(&str, Last), BrokenRecording> {
-    let whole = text.strip_suffix('\n').ok_or(BrokenRecording::CutShort)?;
-    let at = whole.rfind('\n').map_or(0, |at| at + 1);
-    let mut words = whole[at..].split(' ');
-    let (Some("end"), Some(calls), Some(last), None) =
-        (words.next(), words.next(), words.next(), words.next())
-    else {
-        return Err(BrokenRecording::CutShort);
-    };
-    let (Ok(calls), true) = (calls.parse(), [WHOLE, FULL].contains(&last)) else {
-        return Err(BrokenRecording::CutShort);
-    };
-    Ok((&whole[..at], Last { calls, is_full: last == FULL }))
-}
-
 /// A replay that is under way.
 struct Replay {
     endpoint: RecordedEndpoint,
@@ -121,17 +101,13 @@ struct Replay {
 }
 
 impl Replay {
-    /// Makes the call of a line.
-    fn call(&mut self, line: &str, replayed: &mut Replayed) -> Result<(), Fault> {
-        let mut fields = Fields::of(line);
-        let kind = fields.word()?;
-        match kind {
-            "opens" | "openr" => {
-                let (class, peer) = (fields.number::<u8>()?, fields.number()?);
+    /// Makes a call again.
+    fn call(&mut self, call: &Call, replayed: &mut Replayed) -> Result<(), Fault> {
+        match *call {
+            Call::Open { sends, class, peer, .. } => {
                 if class >= CLASSES {
                     return Err("has a traffic class that there is not");
                 }
-                let sends = kind == "opens";
                 let connection = if sends {
                     self.endpoint.open_sender(class, peer)
                 } else {
@@ -142,34 +118,31 @@ impl Replay {
                 self.roles[place] = Some(sends);
                 replayed.connections += 1;
             }
-            "close" => {
-                let connection = fields.number()?;
+            Call::Close { connection } => {
                 self.role(connection).ok_or("closes a connection that is not open")?;
                 self.roles[connection as usize] = None;
                 self.endpoint.close(connection);
             }
-            "post" => {
-                let now = self.now(&mut fields)?;
-                let (connection, bytes) = (fields.number()?, fields.number()?);
+            Call::Post { at, connection, bytes, .. } => {
+                let now = self.now(at)?;
                 if self.role(connection) != Some(true) {
                     return Err("posts on a connection that does not send");
                 }
                 self.endpoint.post(now, connection, bytes);
             }
-            "withdraw" => {
-                let now = self.now(&mut fields)?;
-                let (connection, after) = (fields.number()?, fields.number()?);
+            Call::Withdraw { at, connection, after, .. } => {
+                let now = self.now(at)?;
                 if self.role(connection) != Some(true) {
                     return Err("takes back on a connection that does not send");
                 }
                 self.endpoint.withdraw(now, connection, after);
             }
-            "timer" => {
-                let now = self.now(&mut fields)?;
+            Call::Timer { at, .. } => {
+                let now = self.now(at)?;
                 self.endpoint.on_timer(now);
             }
-            "send" => {
-                let (now, classes) = (self.now(&mut fields)?, fields.number()?);
+            Call::Send { at, classes, .. } => {
+                let now = self.now(at)?;
                 let out = self.endpoint.poll_data(now, classes);
                 if let Some(Body::Message(message::Body::Data(data))) =
                     out.map(|out| out.form.packet(0).body)
@@ -179,55 +152,55 @@ impl Replay {
                     replayed.again += u64::from(data.attempt > 0);
                 }
             }
-            "answer" => {
-                let (now, classes) = (self.now(&mut fields)?, fields.number()?);
+            Call::Answer { at, classes, .. } => {
+                let now = self.now(at)?;
                 self.endpoint.poll_reply(now, classes);
             }
-            "packet" => self.packet(&mut fields, replayed)?,
-            "stamp" => {
-                let stamp = fields.time()?;
-                let (connection, sequence) = (fields.number()?, fields.number()?);
+            Call::Packet { at, ref packet, marked, ref stamps, .. } => {
+                let now = self.now(at)?;
+                let clock = stamps.as_ref().map_or(Ok(Clock::Calls), Stamps::clock)?;
+                let report = Report { marked, clock, ..Report::default() };
+                self.packet(now, packet, report, replayed)?;
+            }
+            Call::Stamp { at, connection, sequence, attempt } => {
                 self.known(connection)?;
-                self.endpoint.on_sent_at(connection, sequence, fields.number()?, stamp);
+                self.endpoint.on_sent_at(connection, sequence, attempt, at.time()?);
             }
-            "event" => {
-                let event = self.endpoint.poll_event();
-                replayed.samples += u64::from(matches!(event, Some(Event::Sampled { .. })));
+            Call::Event(_) => {
+                let event = self.endpoint.poll_event().map(Told::from);
+                replayed.samples += u64::from(matches!(event, Some(Told::Sampled { .. })));
             }
-            _ => return Err("is no call"),
         }
-        fields.end()
+        Ok(())
     }
 
-    fn packet(&mut self, fields: &mut Fields<'_>, replayed: &mut Replayed) -> Result<(), Fault> {
-        let now = self.now(fields)?;
-        let packet @ Packet { connection, body, .. } = fields.packet()?;
-        let marked = fields.number::<u8>()? == 1;
-        let clock = if fields.are_over() {
-            Clock::Calls
-        } else {
-            Clock::Stamps { arrived: fields.maybe_time()?, peer: fields.span()? }
-        };
-        self.known(connection)?;
-        let is_data = matches!(body, Body::Message(message::Body::Data(_)));
+    fn packet(
+        &mut self,
+        now: Time,
+        carried: &Carried,
+        report: Report<'_>,
+        replayed: &mut Replayed,
+    ) -> Result<(), Fault> {
+        let packet = carried.packet()?;
+        self.known(packet.connection)?;
+        let is_data = packet.body.is_data();
         // A receiver is told of data, a sender of all else.
-        if self.role(connection).is_some_and(|sends| sends == is_data) {
+        if self.role(packet.connection).is_some_and(|sends| sends == is_data) {
             return Err("has a packet for the other end of its connection");
         }
-        if let (Body::Message(message::Body::Data(data)), Some(next)) =
-            (body, self.endpoint.awaits(connection))
-            && data.sequence >= next.saturating_add(MOST_AHEAD)
+        if let (true, Some(next)) = (is_data, self.endpoint.awaits(packet.connection))
+            && packet.body.sequence() >= next.saturating_add(MOST_AHEAD)
         {
             return Err("has a packet that is too far ahead");
         }
         *(if is_data { &mut replayed.arrivals } else { &mut replayed.rates }) += 1;
-        self.endpoint.handle_packet(now, &packet, Report { marked, clock, ..Report::default() });
+        self.endpoint.handle_packet(now, &packet, report);
         Ok(())
     }
 
     /// The time of a call.
-    fn now(&mut self, fields: &mut Fields<'_>) -> Result<Time, Fault> {
-        let now = fields.time()?;
+    fn now(&mut self, at: Ps) -> Result<Time, Fault> {
+        let now = at.time()?;
         self.from.get_or_insert(now);
         self.until = self.until.max(now);
         Ok(now)
