@@ -32,14 +32,13 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use incast_cc::guest::GuestControl;
-use incast_cc::{
-    Ack, Burst, Bytes, CongestionControl, Flow, Limits, Loss, LossCause, Pacing, Sent, Span, Time,
-};
+use incast_cc::{Ack, Burst, Bytes, CongestionControl, Flow, Limits, Loss, Pacing, Sent, Time};
 use quinn_proto::congestion::{Controller, ControllerFactory};
 
+use crate::guests::{Timeouts, datagram, duration};
 use crate::memory::Estimator;
 
 /// quinn's pacer sends 1.25 windows in a smoothed RTT.
@@ -53,8 +52,7 @@ pub struct Guest {
     zero: Instant,
     /// The number of bursts sent: quinn's packet number.
     sent: u64,
-    /// The last timeout that was told of.
-    timeout_at: Option<Time>,
+    timeouts: Timeouts,
 }
 
 /// quinn lets nobody copy its RTT estimator, so that of a copy begins with the smoothed RTT.
@@ -62,9 +60,9 @@ impl GuestControl for Guest {
     fn copied(&self) -> Box<dyn GuestControl> {
         let mut estimator = Estimator::new(self.zero);
         estimator.sample(self.estimator.last().get());
-        let &Self { zero, sent, timeout_at, .. } = self;
+        let &Self { zero, sent, timeouts, .. } = self;
         let controller = self.controller.clone_box();
-        Box::new(Self { controller, estimator, zero, sent, timeout_at })
+        Box::new(Self { controller, estimator, zero, sent, timeouts })
     }
 }
 
@@ -78,7 +76,7 @@ impl Guest {
         let zero = Instant::now();
         let estimator = Estimator::new(zero);
         let controller = factory.build(instant(zero, flow.now), datagram(flow.mss));
-        Self { controller, estimator, zero, sent: 0, timeout_at: None }
+        Self { controller, estimator, zero, sent: 0, timeouts: Timeouts::default() }
     }
 
     fn at(&self, time: Time) -> Instant {
@@ -94,14 +92,6 @@ impl fmt::Debug for Guest {
 
 fn instant(zero: Instant, time: Time) -> Instant {
     zero + duration(time.since(Time::ZERO))
-}
-
-fn duration(span: Span) -> Duration {
-    Duration::from_nanos(span.as_ns())
-}
-
-fn datagram(mss: Bytes) -> u16 {
-    u16::try_from(mss.get()).unwrap_or(u16::MAX)
 }
 
 impl CongestionControl for Guest {
@@ -127,14 +117,7 @@ impl CongestionControl for Guest {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        let persistent = loss.cause == LossCause::Timeout;
-        // A timeout gives up burst by burst; quinn tells of all that is lost at once.
-        if loss.cause != LossCause::Detected && self.timeout_at == Some(loss.now) {
-            return;
-        }
-        if persistent {
-            self.timeout_at = Some(loss.now);
-        }
+        let Some(persistent) = self.timeouts.told(loss) else { return };
         let (now, sent) = (self.at(loss.now), self.at(loss.sent_at));
         self.controller.on_congestion_event(now, sent, persistent, loss.bytes.get());
     }

@@ -33,6 +33,8 @@ use incast_cc::{Rate, Span};
 mod carrier;
 #[cfg(feature = "quinn")]
 pub mod guest;
+#[cfg(any(feature = "quinn", feature = "s2n"))]
+mod guests;
 #[cfg(feature = "quinn")]
 mod memory;
 #[cfg(feature = "quinn")]

@@ -120,7 +120,7 @@ impl Estimator {
         let (client, server) = ends(start, transport);
         let mut made = Self { client, server, now: start, tap };
         // The handshake, and what both ends have to say after it.
-        while made.exchange() {}
+        while made.exchange(Duration::ZERO) {}
         // A sample after which all is as before shows the estimator without any.
         made.forget();
         made.sample(Duration::from_millis(1));
@@ -143,15 +143,11 @@ impl Estimator {
             if let Some(connection) = self.client.connection() {
                 connection.ping();
             }
-            while let Some(probe) = self.client.send(self.now) {
+            if let Some(probe) = self.client.send(self.now) {
                 self.server.receive(self.now, probe);
             }
         }
-        let answers: Vec<_> = std::iter::from_fn(|| self.server.send(self.now)).collect();
-        self.now += rtt;
-        for answer in answers {
-            self.client.receive(self.now, answer);
-        }
+        self.exchange(rtt);
         self.last()
     }
 
@@ -161,16 +157,17 @@ impl Estimator {
         last.unwrap_or_else(|| unreachable!("the handshake was acknowledged"))
     }
 
-    /// Delivers what both ends have to say, and returns whether that was anything.
-    fn exchange(&mut self) -> bool {
-        let mut any = false;
+    /// Delivers what both ends have to say, the server's answers after `rtt`, and returns whether
+    /// there were any.
+    fn exchange(&mut self, rtt: Duration) -> bool {
         while let Some(datagram) = self.client.send(self.now) {
             self.server.receive(self.now, datagram);
-            any = true;
         }
-        while let Some(datagram) = self.server.send(self.now) {
-            self.client.receive(self.now, datagram);
-            any = true;
+        let answers: Vec<_> = std::iter::from_fn(|| self.server.send(self.now)).collect();
+        self.now += rtt;
+        let any = !answers.is_empty();
+        for answer in answers {
+            self.client.receive(self.now, answer);
         }
         any
     }

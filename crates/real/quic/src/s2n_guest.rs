@@ -5,15 +5,13 @@
 //! trait takes times and an RTT estimator, and both can be made without an endpoint.
 //!
 //! ```
-//! use incast_cc::{Bytes, CongestionControl, Flow, Rate};
+//! use incast_cc::{Bytes, CongestionControl};
 //! use incast_quic::s2n_guest::Guest;
 //! use s2n_quic_core::recovery::CubicCongestionController;
 //!
-//! let flow = Flow::new(Bytes::new(1_460), Rate::from_gbps(10));
 //! let cubic = CubicCongestionController::new(1_460, Default::default());
 //! let cubic = Guest::new(cubic);
 //! assert_eq!(cubic.limits().cwnd, Bytes::new(14_600));
-//! # drop(flow);
 //! ```
 //!
 //! # What differs from s2n-quic
@@ -31,9 +29,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-use incast_cc::{
-    Ack, Burst, Bytes, CongestionControl, Limits, Loss, LossCause, Pacing, Rate, Sent, Span, Time,
-};
+use incast_cc::parts::random::Random;
+use incast_cc::{Ack, Burst, Bytes, CongestionControl, Limits, Loss, Pacing, Rate, Sent, Time};
 use num_rational::Ratio;
 use s2n_quic_core::event::builder::{BbrState, SlowStartExitCause};
 use s2n_quic_core::packet::number::PacketNumberSpace;
@@ -42,6 +39,8 @@ use s2n_quic_core::recovery::bandwidth::{Bandwidth, RateSample};
 use s2n_quic_core::recovery::congestion_controller::Publisher;
 use s2n_quic_core::recovery::{CongestionController, DEFAULT_INITIAL_RTT, RttEstimator};
 use s2n_quic_core::time::{Clock, NoopClock, Timestamp};
+
+use crate::guests::{Timeouts, datagram, duration};
 
 /// The most sends whose books are kept: those that are older are told of as the oldest.
 const REMEMBERED: usize = 1 << 14;
@@ -57,9 +56,8 @@ pub struct Guest<C: CongestionController> {
     sends: VecDeque<(Time, C::PacketInfo)>,
     /// The rate that it has published.
     paced: Published,
-    random: SplitMix,
-    /// The last timeout that was told of.
-    timeout_at: Option<Time>,
+    random: Numbers,
+    timeouts: Timeouts,
 }
 
 impl<C: CongestionController> Guest<C> {
@@ -71,8 +69,8 @@ impl<C: CongestionController> Guest<C> {
             zero: NoopClock.get_time(),
             sends: VecDeque::new(),
             paced: Published::default(),
-            random: SplitMix(0),
-            timeout_at: None,
+            random: Numbers(Random::new(0)),
+            timeouts: Timeouts::default(),
         }
     }
 
@@ -106,10 +104,6 @@ impl<C: CongestionController> fmt::Debug for Guest<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guest").field("controller", &self.controller).finish_non_exhaustive()
     }
-}
-
-fn duration(span: Span) -> Duration {
-    Duration::from_nanos(span.as_ns())
 }
 
 fn number(bytes: Bytes) -> u32 {
@@ -150,26 +144,20 @@ impl<C: CongestionController> CongestionControl for Guest<C> {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        let persistent = loss.cause == LossCause::Timeout;
-        // A timeout gives up burst by burst; s2n-quic tells of one persistent congestion.
-        let again = loss.cause != LossCause::Detected && self.timeout_at == Some(loss.now);
-        if persistent {
-            self.timeout_at = Some(loss.now);
-        }
+        let told = self.timeouts.told(loss);
         let (now, bytes) = (self.at(loss.now), self.known(loss.bytes));
         if bytes > 0
             && let Some(info) = self.info(loss.sent_at)
         {
             let Self { controller, paced, random, .. } = self;
-            let persistent = persistent && !again;
-            controller.on_packet_lost(bytes, info, persistent, !again, random, now, paced);
+            let (persistent, is_new) = (told == Some(true), told.is_some());
+            controller.on_packet_lost(bytes, info, persistent, is_new, random, now, paced);
         }
         self.settle(loss.in_flight);
     }
 
     fn on_mss_change(&mut self, mss: Bytes) {
-        let mss = u16::try_from(mss.get()).unwrap_or(u16::MAX);
-        self.controller.on_mtu_update(mss, &mut self.paced);
+        self.controller.on_mtu_update(datagram(mss), &mut self.paced);
     }
 
     fn limits(&self) -> Limits {
@@ -201,29 +189,18 @@ impl Publisher for Published {
     fn on_bbr_state_changed(&mut self, _state: BbrState) {}
 }
 
-/// Random numbers of a seed, by `SplitMix64` (Steele et al., OOPSLA 2014): BBR draws the time
-/// between its probes.
+/// Random numbers: BBR draws the time between its probes.
 #[derive(Clone)]
-struct SplitMix(u64);
+struct Numbers(Random);
 
-impl SplitMix {
-    fn fill(&mut self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(8) {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            mixed ^= mixed >> 31;
-            chunk.copy_from_slice(&mixed.to_le_bytes()[..chunk.len()]);
-        }
-    }
-}
-
-impl random::Generator for SplitMix {
+impl random::Generator for Numbers {
     fn public_random_fill(&mut self, bytes: &mut [u8]) {
-        self.fill(bytes);
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&self.0.bits().to_le_bytes()[..chunk.len()]);
+        }
     }
 
     fn private_random_fill(&mut self, bytes: &mut [u8]) {
-        self.fill(bytes);
+        self.public_random_fill(bytes);
     }
 }
