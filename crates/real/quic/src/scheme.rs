@@ -1,21 +1,16 @@
 //! Controllers of quinn and s2n-quic as schemes of the simulator.
 //!
-//! A [`Scheme`] has a name. Scenarios know it once it is kept as a
-//! [`Guest`], and made known (`incast_scenario::guests::make_known`). It
-//! has no parameters.
+//! A scheme has a name and no parameters. Scenarios know it once it is made known
+//! (`incast_scenario::guests::make_known`).
 //!
 //! ```
-//! use incast_cc::guest::Guest;
-//! use incast_quic::guest;
-//! use incast_quic::scheme::Scheme;
+//! use incast_quic::{guest, scheme};
 //! use quinn_proto::congestion::BbrConfig;
 //! use std::sync::Arc;
 //!
 //! let bbr = Arc::new(BbrConfig::default());
-//! let scheme = Scheme::new("quinn-bbr", "quinn", move |flow| {
-//!     guest::Guest::new(bbr.clone(), flow)
-//! });
-//! assert_eq!(Guest::keep(scheme).info().name, "quinn-bbr");
+//! let start = move |flow: &_| guest::Guest::new(bbr.clone(), flow);
+//! assert_eq!(scheme::of("quinn-bbr", "quinn", start).info().name, "quinn-bbr");
 //! ```
 
 use std::fmt;
@@ -24,38 +19,36 @@ use incast_cc::Flow;
 use incast_cc::guest::{Guest, GuestAlgorithm, GuestControl};
 use incast_cc::param::{Info, Kind, Param, SetError, Transport};
 
-/// A controller of a QUIC library with the name by which scenarios ask for it.
-pub struct Scheme<S> {
+/// The scheme whose flows `start` makes, with the name by which scenarios ask for it. `source` is
+/// the library.
+pub fn of<C: GuestControl + 'static>(
+    name: &'static str,
+    source: &'static str,
+    start: impl Fn(&Flow) -> C + Send + Sync + 'static,
+) -> Guest {
+    let info = Info {
+        name,
+        summary: "the window is that of a QUIC library's controller",
+        kind: Kind::Window,
+        signal: "that of the library",
+        needs: &[],
+        transport: Transport::Stream,
+        source,
+    };
+    // A scheme stays for as long as the process, as guests do.
+    let info = Box::leak(Box::new(info));
+    Guest::keep(Scheme {
+        info,
+        start: move |flow: &Flow| -> Box<dyn GuestControl> { Box::new(start(flow)) },
+    })
+}
+
+struct Scheme<S> {
     info: &'static Info,
     start: S,
 }
 
-impl<S, C> Scheme<S>
-where
-    S: Fn(&Flow) -> C + Send + Sync + 'static,
-    C: GuestControl + 'static,
-{
-    /// A scheme whose flows `start` makes. `source` is the library.
-    pub fn new(name: &'static str, source: &'static str, start: S) -> Self {
-        let info = Info {
-            name,
-            summary: "the window is that of a QUIC library's controller",
-            kind: Kind::Window,
-            signal: "that of the library",
-            needs: &[],
-            transport: Transport::Stream,
-            source,
-        };
-        // A scheme stays for as long as the process, as guests do.
-        Self { info: Box::leak(Box::new(info)), start }
-    }
-}
-
-impl<S, C> GuestAlgorithm for Scheme<S>
-where
-    S: Fn(&Flow) -> C + Send + Sync + 'static,
-    C: GuestControl + 'static,
-{
+impl<S: Fn(&Flow) -> Box<dyn GuestControl> + Send + Sync> GuestAlgorithm for Scheme<S> {
     fn info(&self) -> &'static Info {
         self.info
     }
@@ -77,6 +70,6 @@ where
     }
 
     fn start(&self, flow: &Flow) -> Box<dyn GuestControl> {
-        Box::new((self.start)(flow))
+        (self.start)(flow)
     }
 }
