@@ -1,5 +1,7 @@
 //! The packets of messages: data, acknowledgements, reports of missing packets.
 
+use serde::{Deserialize, Serialize};
+
 use super::DueBy;
 use super::header::{Compact, Header, Kind, MARKED_END, beside};
 use super::wire::Wire;
@@ -8,7 +10,8 @@ use super::wire::Wire;
 pub const MAX_SEGMENT_PACKETS: u32 = 128;
 
 /// The content of a packet of messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Body {
     /// Payload.
     Data(Data),
@@ -19,7 +22,7 @@ pub enum Body {
 }
 
 /// A packet with payload. Sequence numbers count packets over the life of the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Data {
     /// Sequence number.
     pub sequence: u64,
@@ -36,8 +39,10 @@ pub struct Data {
     /// Whether the segment is the last of its message.
     pub ends_message: bool,
     /// The bytes that the message asks to be sent back (RDMA read); zero for none.
+    #[serde(skip)]
     pub read: u64,
     /// The deadline of what is sent back.
+    #[serde(skip)]
     pub due: DueBy,
     /// The payload of the message, and of those before it on the connection, that was not
     /// acknowledged when the packet left; `u32::MAX` if it is more, or has no end.
@@ -52,7 +57,7 @@ impl Data {
 }
 
 /// The acknowledgement of a complete segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Ack {
     /// The sequence number of the segment's first packet.
     pub segment: u64,
@@ -64,7 +69,7 @@ pub struct Ack {
 }
 
 /// A report of missing packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Nack {
     /// The sequence number of the first bit of `missing`.
     pub base: u64,
@@ -163,7 +168,7 @@ impl Wire for Body {
 }
 
 /// A set of up to [`MAX_SEGMENT_PACKETS`] packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketSet([u64; 2]);
 
 impl PacketSet {
@@ -187,16 +192,6 @@ impl PacketSet {
 
     const fn bits(self) -> u128 {
         (self.0[1] as u128) << 64 | self.0[0] as u128
-    }
-
-    /// The set whose lower and upper half have these bits.
-    pub(crate) const fn of(halves: [u64; 2]) -> Self {
-        Self(halves)
-    }
-
-    /// The bits of the lower and the upper half.
-    pub(crate) const fn halves(self) -> [u64; 2] {
-        self.0
     }
 
     /// Whether the set is empty.

@@ -1,12 +1,12 @@
 //! The calls of an endpoint, as the lines of a recording have them.
 
 use incast_cc::{Span, Time};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::broken::Fault;
 use crate::connection::Event;
-use crate::packet::message::{self, Ack, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
-use crate::packet::{Body, DueBy, Packet};
+use crate::packet::message::{self, Ack, Data, MAX_SEGMENT_PACKETS, Nack};
+use crate::packet::{Body, Packet};
 use crate::rate::Clock;
 
 /// The latest time of a recording: half a year, with room for the timeouts behind it.
@@ -57,84 +57,65 @@ pub(super) enum Call {
     Event(Told),
 }
 
-/// A packet of messages, as it travels: its connection, when it was sent, and its fields in order.
-/// Their names would make recordings twice as long, and slow.
+/// A packet of messages, as it travels: its connection, when it was sent, and its content; [`None`]
+/// is a notification.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Carried {
-    /// Sequence, payload, index with count and attempt, whether it asks for an ACK, whether it
-    /// ends its message, the payload that remains.
-    Data(u32, u32, u64, u32, [u8; 3], bool, bool, u32),
-    /// Segment, marked bytes, attempt.
-    Ack(u32, u32, u64, u32, u8),
-    /// Base, missing packets, attempt, whether it answers.
-    Nack(u32, u32, u64, [u64; 2], u8, bool),
-    Notification(u32, u32),
-}
+pub(super) struct Carried(u32, u32, Option<message::Body>);
 
 impl From<&Packet> for Carried {
     fn from(&Packet { connection, sent_ns, body }: &Packet) -> Self {
-        match body {
-            Body::Message(message::Body::Data(data)) => {
-                let Data { sequence, payload, ack_request, ends_message, remaining, .. } = data;
-                let place = [data.index, data.count, data.attempt];
-                let (asks, ends) = (ack_request, ends_message);
-                Self::Data(connection, sent_ns, sequence, payload, place, asks, ends, remaining)
-            }
-            Body::Message(message::Body::Ack(Ack { segment, ce_bytes, attempt })) => {
-                Self::Ack(connection, sent_ns, segment, ce_bytes, attempt)
-            }
-            Body::Message(message::Body::Nack(Nack { base, missing, attempt, answers })) => {
-                Self::Nack(connection, sent_ns, base, missing.halves(), attempt, answers)
-            }
+        let body = match body {
+            Body::Message(body) => Some(body),
             // The endpoints of nodes have no streams and no credit.
-            Body::Notification | Body::Stream(_) | Body::Credit(_) => {
-                Self::Notification(connection, sent_ns)
-            }
-        }
+            Body::Notification | Body::Stream(_) | Body::Credit(_) => None,
+        };
+        Self(connection, sent_ns, body)
     }
 }
 
 impl Carried {
     /// The packet, if its numbers fit each other.
     pub(super) fn packet(&self) -> Result<Packet, Fault> {
-        let (connection, sent_ns, body) = match *self {
-            Self::Data(connection, sent_ns, sequence, payload, place, asks, ends, remaining) => {
-                let [index, count, attempt] = place;
+        let &Self(connection, sent_ns, body) = self;
+        match body {
+            Some(message::Body::Data(Data { sequence, index, count, .. })) => {
                 let fits = index < count && u32::from(count) <= MAX_SEGMENT_PACKETS;
                 let first = sequence.checked_sub(index.into()).filter(|_| fits);
-                if first.and_then(|first| first.checked_add(count.into())).is_none() {
-                    return Err("has a packet that does not fit its segment");
-                }
-                let (read, due, ack_request, ends_message) = (0, DueBy::NONE, asks, ends);
-                let body = message::Body::Data(Data {
-                    sequence,
-                    payload,
-                    index,
-                    count,
-                    attempt,
-                    ack_request,
-                    ends_message,
-                    read,
-                    due,
-                    remaining,
-                });
-                (connection, sent_ns, Body::Message(body))
+                first
+                    .and_then(|first| first.checked_add(count.into()))
+                    .ok_or("has a packet that does not fit its segment")?;
             }
-            Self::Ack(connection, sent_ns, segment, ce_bytes, attempt) => {
-                let ack = Ack { segment, ce_bytes, attempt };
-                (connection, sent_ns, Body::Message(message::Body::Ack(ack)))
+            Some(message::Body::Nack(Nack { base, .. })) => {
+                base.checked_add(MAX_SEGMENT_PACKETS.into())
+                    .ok_or("has packets whose numbers are too high")?;
             }
-            Self::Nack(connection, sent_ns, base, missing, attempt, answers) => {
-                if base.checked_add(MAX_SEGMENT_PACKETS.into()).is_none() {
-                    return Err("has packets whose numbers are too high");
-                }
-                let nack = Nack { base, missing: PacketSet::of(missing), attempt, answers };
-                (connection, sent_ns, Body::Message(message::Body::Nack(nack)))
-            }
-            Self::Notification(connection, sent_ns) => (connection, sent_ns, Body::Notification),
-        };
+            Some(message::Body::Ack(_)) | None => {}
+        }
+        let body = body.map_or(Body::Notification, Body::Message);
         Ok(Packet { connection, sent_ns, body })
+    }
+}
+
+// Fields without their names, which would make recordings three times as long. Serde reads a struct
+// from an array of its fields as from an object.
+impl Serialize for Data {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let place = (self.sequence, self.payload, self.index, self.count, self.attempt);
+        let (sequence, payload, index, count, attempt) = place;
+        let (asks, ends) = (self.ack_request, self.ends_message);
+        (sequence, payload, index, count, attempt, asks, ends, self.remaining).serialize(to)
+    }
+}
+
+impl Serialize for Ack {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        (self.segment, self.ce_bytes, self.attempt).serialize(to)
+    }
+}
+
+impl Serialize for Nack {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        (self.base, self.missing, self.attempt, self.answers).serialize(to)
     }
 }
 
@@ -217,13 +198,19 @@ mod tests {
 
     #[test]
     fn packets_that_do_not_fit_are_refused() {
-        let fits = |packet: Carried| packet.packet().is_ok();
-        let data =
-            |sequence, place| fits(Carried::Data(0, 5, sequence, 1_380, place, true, true, 0));
-        assert!(data(17, [3, 41, 0]) && fits(Carried::Notification(0, 5)));
-        assert!(!data(17, [41, 41, 0]) && !data(17, [0, 129, 0]));
-        assert!(!data(2, [3, 41, 0]) && !data(u64::MAX, [0, 41, 0]));
-        assert!(!fits(Carried::Nack(0, 5, u64::MAX, [1, 0], 0, true)));
+        let fits = |body: &str| {
+            let carried: Carried = serde_json::from_str(&format!("[0,5,{body}]")).unwrap();
+            let packet = carried.packet();
+            // What is read is written the same.
+            let again = packet.as_ref().map(|packet| serde_json::to_string(&Carried::from(packet)));
+            again.is_ok_and(|text| text.unwrap() == format!("[0,5,{body}]"))
+        };
+        let data = |place: &str| fits(&format!(r#"{{"data":[{place},0,true,false,7]}}"#));
+        assert!(data("17,1380,3,41") && fits("null") && fits(r#"{"ack":[17,1,2]}"#));
+        assert!(!data("17,1380,41,41") && !data("17,1380,0,129") && !data("2,1380,3,41"));
+        assert!(!data("18446744073709551615,1380,0,41"));
+        assert!(fits(r#"{"nack":[17,[1,0],0,true]}"#));
+        assert!(!fits(r#"{"nack":[18446744073709551615,[1,0],0,true]}"#));
         assert!(Ps(LATEST).time().is_err());
     }
 }

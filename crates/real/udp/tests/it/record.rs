@@ -148,7 +148,7 @@ fn a_time_that_is_a_microsecond_off_shows() {
     ];
     for (kind, packet, key, percent) in of_all {
         let kind = format!("{{\"{kind}\"");
-        let packet = packet.map_or_else(String::new, |of| format!("\"packet\":{{\"{of}\""));
+        let packet = packet.map_or_else(String::new, |of| format!("{{\"{of}\":"));
         let places: Vec<_> = (0..lines.len())
             .filter(|&at| lines[at].starts_with(&kind) && lines[at].contains(&packet))
             .collect();
