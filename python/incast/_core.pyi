@@ -1335,7 +1335,7 @@ def udp_replay(path: os.PathLike[str] | str) -> dict[str, Any]:
     """Makes the calls of a recording again, and returns what was compared."""
 
 def udp_settings() -> list[dict[str, Any]]:
-    """The settings of hosts: name, default, unit, range, option, field in C, explanation."""
+    """The descriptions of the settings of hosts, with their defaults."""
 
 def udp_make_key(path: os.PathLike[str] | str, shared: bool) -> str | None:
     """Makes a key pair, or a secret that all hosts share, in a new file; returns the public key."""

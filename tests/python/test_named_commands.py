@@ -155,7 +155,9 @@ def wrong_of_cargo(words: list[str]) -> str | None:
                 return f"--{option} {value}"
     for value in after(words, "--features"):
         for feature in value.split(","):
-            if not is_open(feature) and not any(feature in one["features"] for one in chosen):
+            crate, _, name = feature.rpartition("/")
+            having = [packages()[crate]] if crate in packages() else chosen
+            if not is_open(feature) and not any(name in one["features"] for one in having):
                 return f"--features {feature}"
     return None
 
@@ -201,6 +203,7 @@ def test_what_commands_name_is_there() -> None:
         ("cargo test -p incast-cc --test gone", "--test gone"),
         ("cargo fmt --manifest-path gone/Cargo.toml", "gone/Cargo.toml"),
         ("cargo build -p incast-quic --features example-gone", "--features example-gone"),
+        ("cargo check --features incast-quic/gone", "--features incast-quic/gone"),
         (".venv/bin/python bench/gone.py", "bench/gone.py"),
         ("fuzz/gone/run 3", "fuzz/gone/run"),
         (".venv/bin/incast swep incast", "incast swep"),
