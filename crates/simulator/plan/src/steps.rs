@@ -171,7 +171,7 @@ pub struct Worker<D> {
     ready: VecDeque<u32>,
     /// The start of the round under way, or of the next one.
     starts: Time,
-    begun: u64,
+    /// The number of rounds that have ended.
     ended: u64,
     finished: Vec<Finished>,
 }
@@ -193,7 +193,6 @@ impl<D: Due> Worker<D> {
             computing: BinaryHeap::new(),
             ready: VecDeque::new(),
             starts,
-            begun: 0,
             ended: 0,
             finished: Vec::new(),
             steps,
@@ -211,14 +210,13 @@ impl<D: Due> Worker<D> {
 
     /// Whether a round is under way.
     const fn runs(&self) -> bool {
-        self.begun > self.ended
+        self.open > 0
     }
 
     /// Begins the next round.
     #[expect(clippy::cast_possible_truncation, reason = "as many steps do not fit the memory")]
     fn begin(&mut self, now: Time, posts: &mut Vec<Post>) {
         let steps = Arc::clone(&self.steps);
-        self.begun += 1;
         self.starts = now;
         self.left.clone_from(&steps.needs);
         self.open = steps.all.len();
@@ -252,7 +250,7 @@ impl<D: Due> Worker<D> {
                 Step::Compute(span) => self.computing.push(Reverse((now + span, step))),
             }
         }
-        if self.runs() && self.open == 0 {
+        if !self.runs() {
             self.end_round(now, posts);
         }
     }
@@ -332,7 +330,7 @@ impl<D: Due> Application for Worker<D> {
     }
 
     fn begun(&self) -> u64 {
-        if self.rounds.told.is_some() { self.begun } else { 0 }
+        if self.rounds.told.is_some() { self.ended + u64::from(self.runs()) } else { 0 }
     }
 }
 
