@@ -20,14 +20,12 @@ pub struct Grant {
 pub struct Arrival {
     /// The flow, by the number that the carrier has for it.
     pub flow: u32,
-    /// The payload that the packet had when it left its sender.
+    /// The payload of the packet.
     pub bytes: Bytes,
     /// The payload that the flow had left to send behind it; zero for none.
     pub demand: Bytes,
     /// Whether a switch has marked the packet.
     pub marked: bool,
-    /// Whether a switch has cut the payload off.
-    pub trimmed: bool,
 }
 
 /// A policy by which a receiving host gives credit to the flows that send to it.

@@ -1,6 +1,6 @@
 //! The granting engine: credit that a host gives to those who send to it.
 //!
-//! It is the fourth engine of an endpoint, and the only one of a receiver: it speaks first, where
+//! The engine is the fourth of an endpoint, and the only one of a receiver: it speaks first, where
 //! ACKs answer. Credit is paced over all senders of the host, so it has a queue of its own beside
 //! the replies, whose order is that of arrivals.
 
@@ -32,7 +32,6 @@ impl Granter {
                 bytes: Bytes::new(u64::from(bytes)),
                 demand: Bytes::new(u64::from(packet.remaining().saturating_sub(bytes))),
                 marked,
-                trimmed: false,
             },
         );
     }

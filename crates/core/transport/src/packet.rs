@@ -237,15 +237,6 @@ impl Form {
         }
     }
 
-    /// Whether the packet is for the receiving half of its connection.
-    #[inline]
-    pub fn is_data(&self) -> bool {
-        match self {
-            Self::Compact(header) => header.kind.is_data(),
-            Self::Full(packet) => packet.body.is_data(),
-        }
-    }
-
     /// The connection's index at the receiver ([`Packet::connection`]).
     #[inline]
     pub const fn connection(&self) -> u32 {
