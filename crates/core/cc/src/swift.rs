@@ -192,7 +192,7 @@ pub struct SwiftControl {
     timeouts: u32,
     /// The last timeout: it declares burst after burst lost, and counts once.
     timeout_at: Option<Time>,
-    /// Both windows before a loss cut them, in case that the loss is spurious.
+    /// The windows before a loss cut them, in case that the loss is spurious.
     before_loss: Option<(f64, f64)>,
     /// Bytes in a packet.
     mss: u64,

@@ -18,7 +18,8 @@
 //! * `timing`: send times that are awaited, stamps of departures, RTT samples;
 //! * `timers` and `sleep`: when the node looks at its peers, and when it rests.
 //!
-//! What needs several parts is the node's: `opening`, `arriving`, `sending`, `path`, `stuck`.
+//! Methods that need several parts are the node's: `opening`, `arriving`, `sending`, `path`,
+//! `stuck`.
 
 mod answer_delay;
 mod answers;

@@ -63,7 +63,7 @@ words! {
 words! {
     /// The effect of samples that were taken while the application sent less than the rate.
     pub enum AppLimited {
-        /// They count like all others.
+        /// Such samples count like all others.
         Counts = "counts",
         /// Such samples lower the rate, and never raise it: a rate not used was not tried.
         Lowers = "lowers",

@@ -69,7 +69,7 @@ fn arrived(sizes: [u64; 2]) -> (Endpoint<Plain>, [Packet; 2]) {
     (host, firsts)
 }
 
-/// What leaves until a time, with the time at which it does: credit or an answer.
+/// The packets that leave until a time, each with its time and the credit that it gives, if any.
 fn leave(host: &mut Endpoint<Plain>, until: Time) -> Vec<(u64, u32, Option<u32>)> {
     let (mut now, mut left) = (Time::ZERO, Vec::new());
     loop {
