@@ -8,6 +8,9 @@ BIN    := $(VENV)/bin
 # One interpreter for maturin and for a plain `cargo test`, or each would rebuild the bindings of the other.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
+# Images of Python set this. Each command that the tests run would compile Polars and matplotlib anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Stamps are touched when a step has succeeded, so that `make setup` with nothing to do runs nothing.
 TOOLS     := $(VENV)/.stamp-tools
 EXTENSION := $(VENV)/.stamp-extension
