@@ -1,7 +1,8 @@
 //! A flow under an algorithm of native functions, as a guest of any carrier.
 
+use core::error::Error;
 use core::ffi::c_void;
-use core::fmt;
+use core::fmt::{self, Display, Formatter};
 
 use incast_cc::contract::{self, Burst, Pacing};
 use incast_cc::{Bytes, CongestionControl, Rate, Reads, Span, Time};
@@ -11,10 +12,56 @@ use crate::facts::{Ack, Answer, Demand, Flow, Hop, Loss, Moment, Sent, Spurious}
 use crate::table::PANICKED;
 
 /// The place that hears of mistakes: algorithm, seed of the flow, instant, function and mistake.
-pub type Report = fn(&'static str, u64, Time, &'static str, String);
+pub type Report = fn(&'static str, u64, Time, &'static str, Mistake);
 
-/// The mistake of a function that returned another number than 0.
-const EXCEPTION: &str = "it failed: an exception or a panic, of which native code tells no more";
+/// A mistake of an algorithm's function.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mistake {
+    /// The function returned another number than 0.
+    Exception,
+    /// A limit is not positive.
+    NotPositive {
+        /// The limit.
+        limit: &'static str,
+        /// Its unit.
+        unit: &'static str,
+        /// The value.
+        value: f64,
+    },
+    /// Neither the rate nor the window is limited.
+    NoLimit,
+    /// The pacing has a rate and a gain.
+    TwoPacings,
+    /// The timer does not lie ahead.
+    Timer {
+        /// The timer, in seconds.
+        at: f64,
+        /// The time of the call.
+        now: Time,
+    },
+}
+
+impl Display for Mistake {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exception => f.write_str(
+                "it failed: an exception or a panic, of which native code tells no more",
+            ),
+            Self::NotPositive { limit, unit, value } => {
+                write!(f, "limits: {limit} = {value}; expected {unit} above 0")
+            }
+            Self::NoLimit => f.write_str("neither rate nor cwnd is set; set one in on_start"),
+            Self::TwoPacings => f.write_str("limits: rate and pacing_gain; expected one of them"),
+            Self::Timer { at, now } => write!(
+                f,
+                "next_timer = {at}; expected an instant after now, {}, in seconds, or infinity",
+                now.as_secs_f64()
+            ),
+        }
+    }
+}
+
+impl Error for Mistake {}
 
 /// An algorithm whose parameters are set.
 pub struct Native {
@@ -91,7 +138,7 @@ impl NativeControl {
             // SAFETY: as in `call`.
             let bits = unsafe { reads(control.state.as_ptr().cast()) };
             if bits == PANICKED {
-                control.fail("reads", EXCEPTION.into());
+                control.fail("reads", Mistake::Exception);
                 return control;
             }
             let has = |bit| bits & bit != 0;
@@ -129,7 +176,7 @@ impl NativeControl {
         if status == 0 && self.answer == self.taken && self.answer != Answer::NONE {
             return;
         }
-        let read = if status == 0 { self.read() } else { Err(EXCEPTION.into()) };
+        let read = if status == 0 { self.read() } else { Err(Mistake::Exception) };
         match read {
             Ok((limits, timer)) => {
                 (self.limits, self.next_timer) = (limits, timer);
@@ -139,17 +186,17 @@ impl NativeControl {
         }
     }
 
-    fn fail(&mut self, method: &'static str, mistake: String) {
+    fn fail(&mut self, method: &'static str, mistake: Mistake) {
         (self.failed, self.next_timer) = (true, None);
         (self.of.report)(self.of.name, self.seed, self.now, method, mistake);
     }
 
     /// The limits and the timer of the answer.
-    fn read(&mut self) -> Result<(contract::Limits, Option<Time>), String> {
+    fn read(&mut self) -> Result<(contract::Limits, Option<Time>), Mistake> {
         let answer = self.answer;
-        let set = |name: &str, unit: &str, value: f64| {
+        let set = |limit, unit, value: f64| {
             if value.is_nan() || value <= 0.0 {
-                return Err(format!("limits: {name} = {value}; expected {unit} above 0"));
+                return Err(Mistake::NotPositive { limit, unit, value });
             }
             Ok(Some(value).filter(|value| value.is_finite()))
         };
@@ -159,10 +206,10 @@ impl NativeControl {
         let burst = set("burst", "bytes", answer.burst)?;
         let burst_rate = set("burst_rate", "bits per second", answer.burst_rate)?;
         if rate.is_none() && cwnd.is_none() {
-            return Err("neither rate nor cwnd is set; set one in on_start".into());
+            return Err(Mistake::NoLimit);
         }
         if rate.is_some() && gain.is_some() {
-            return Err("limits: rate and pacing_gain; expected one of them".into());
+            return Err(Mistake::TwoPacings);
         }
         let bytes = |value: f64| Bytes::new(whole(value));
         let pacing = match (rate, gain) {
@@ -187,7 +234,7 @@ impl NativeControl {
     }
 
     /// The instant of the next timer, which lies ahead where it has changed.
-    fn timer(&self) -> Result<Option<Time>, String> {
+    fn timer(&self) -> Result<Option<Time>, Mistake> {
         let at = self.answer.next_timer;
         #[expect(clippy::float_cmp, reason = "the same number is the same instant")]
         if at == self.taken.next_timer {
@@ -198,10 +245,7 @@ impl NativeControl {
         }
         let ps = (at * 1e12).round();
         if ps.is_nan() || ps <= self.now.as_ps() as f64 {
-            return Err(format!(
-                "next_timer = {at}; expected an instant after now, {}, in seconds, or infinity",
-                self.now.as_secs_f64()
-            ));
+            return Err(Mistake::Timer { at, now: self.now });
         }
         Ok(Some(Time::from_ps(whole(ps))))
     }
@@ -311,7 +355,7 @@ impl CongestionControl for NativeControl {
         };
         let Ok(written) = usize::try_from(written) else {
             let (of, at) = (self.of, self.now);
-            return (of.report)(of.name, self.seed, at, "gauges", EXCEPTION.into());
+            return (of.report)(of.name, self.seed, at, "gauges", Mistake::Exception);
         };
         for (place, gauge) in gauges.iter().take(written).enumerate() {
             let name = if gauge.name.is_null() {
@@ -338,7 +382,7 @@ impl Clone for NativeControl {
             if status != 0 {
                 // The copy has no state, so no event and no end is told to it.
                 flow.started = false;
-                flow.fail("copy", EXCEPTION.into());
+                flow.fail("copy", Mistake::Exception);
             }
         }
         flow
@@ -355,7 +399,7 @@ impl Drop for NativeControl {
 }
 
 impl fmt::Debug for NativeControl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("NativeControl").field("name", &self.of.name).finish_non_exhaustive()
     }
 }

@@ -1,7 +1,8 @@
 //! The algorithm of a table, as a guest.
 
+use core::error::Error;
 use core::ffi::c_void;
-use core::fmt;
+use core::fmt::{self, Display, Formatter};
 
 use incast_cc::guest::{Guest, GuestAlgorithm, GuestControl};
 use incast_cc::param::{Conflict, Info, Kind, Need, Param, SetError, Transport, Value};
@@ -50,28 +51,62 @@ impl Known {
     }
 }
 
+/// A table that is no algorithm here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// The table has the interface of another version.
+    Interface {
+        /// The version.
+        version: u64,
+        /// The size of a table there, in bytes.
+        bytes: u64,
+    },
+    /// A word that this version does not know.
+    Word {
+        /// The name of the field.
+        field: &'static str,
+        /// The word.
+        word: &'static str,
+    },
+    /// A function that panics with the default parameters.
+    Panics(&'static str),
+}
+
+impl Display for LoadError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interface { version, bytes } => write!(
+                f,
+                "built with another version of incast-native: its interface is {version} of \
+                 {bytes} B, this incast has {} of {} B; build it with the sources of incast {}",
+                Layout::OURS.version,
+                Layout::OURS.table,
+                env!("CARGO_PKG_VERSION"),
+            ),
+            Self::Word { field, word } => write!(f, "{field} = {word:?}"),
+            Self::Panics(function) => {
+                write!(f, "its {function} panics with the default parameters")
+            }
+        }
+    }
+}
+
+impl Error for LoadError {}
+
 /// The algorithm of a table.
 ///
 /// # Errors
-/// The table is of another version, has a word that this one does not know, or functions that
-/// panic: a sentence.
+/// The table has the interface of another version, a word that this one does not know, or
+/// functions that panic.
 ///
 /// # Safety
 /// The table was made by [`export`](crate::export) of some version, and stays with all that it
 /// points to for as long as the process lives.
-pub unsafe fn load(table: *const Table, report: Report) -> Result<Guest, String> {
+pub unsafe fn load(table: *const Table, report: Report) -> Result<Guest, LoadError> {
     // SAFETY: the first part is the same in all versions.
     let layout = unsafe { table.cast::<Layout>().read() };
     if layout != Layout::OURS {
-        return Err(format!(
-            "built with another version of incast-native: its interface is {} of {} B, and that of \
-             this incast {} of {} B; build it with the sources of incast {}",
-            layout.version,
-            layout.table,
-            Layout::OURS.version,
-            Layout::OURS.table,
-            env!("CARGO_PKG_VERSION"),
-        ));
+        return Err(LoadError::Interface { version: layout.version, bytes: layout.table });
     }
     // SAFETY: the table has the layout of ours, and stays.
     let table: &'static Table = unsafe { &*table };
@@ -89,25 +124,25 @@ pub unsafe fn load(table: *const Table, report: Report) -> Result<Guest, String>
         source: text(one.source),
         range: text(one.range),
     };
-    let panics = |function: &str| format!("its {function} panics with the default parameters");
     // SAFETY: a function of the table.
     let parameters = unsafe { (table.defaults)() };
     if parameters.is_null() {
-        return Err(panics("default"));
+        return Err(LoadError::Panics("default"));
     }
-    let known = Known::of(table, parameters).map_err(panics)?;
+    let known = Known::of(table, parameters).map_err(LoadError::Panics)?;
     let mut found = [Text::EMPTY; 3];
     // SAFETY: as above, with a place for the answer.
     if unsafe { (table.conflict)(parameters, &raw mut found) } < 0 {
-        return Err(panics("check"));
+        return Err(LoadError::Panics("check"));
     }
     let info = Info {
         name: text(table.name),
         summary: text(table.summary),
-        kind: kind.ok_or_else(|| format!("kind = {:?}", text(table.kind)))?,
+        kind: kind.ok_or(LoadError::Word { field: "kind", word: text(table.kind) })?,
         signal: text(table.signal),
         needs: known.needs,
-        transport: transport.ok_or_else(|| format!("transport = {:?}", text(table.transport)))?,
+        transport: transport
+            .ok_or(LoadError::Word { field: "transport", word: text(table.transport) })?,
         source: text(table.source),
     };
     let native = Native {

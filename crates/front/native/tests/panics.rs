@@ -13,6 +13,8 @@ use incast_cc::contract::{
 use incast_cc::guest::Guest;
 use incast_cc::param::{Configurable, Conflict, Info, Kind, Need, Param, Preset, SetError};
 use incast_cc::{Algorithm, Bytes, CongestionControl, Rate, Reads, Span, Time, param};
+use incast_native::control::Mistake;
+use incast_native::loaded::LoadError;
 use incast_native::{export, loaded};
 
 static MISTAKES: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -21,8 +23,7 @@ fn mistakes() -> MutexGuard<'static, Vec<String>> {
     MISTAKES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the type of a report")]
-fn report(name: &'static str, seed: u64, at: Time, method: &'static str, mistake: String) {
+fn report(name: &'static str, seed: u64, at: Time, method: &'static str, mistake: Mistake) {
     mistakes().push(format!("{name} {seed} {} us {method}: {mistake}", at.as_secs_f64() * 1e6));
 }
 
@@ -211,7 +212,7 @@ impl CongestionControl for Trapped {
     }
 }
 
-fn loaded<A>() -> Result<Guest, String>
+fn loaded<A>() -> Result<Guest, LoadError>
 where
     A: Configurable + Clone + Send + Sync + 'static,
     A::Control: Send + Sync + 'static,
@@ -363,9 +364,9 @@ fn a_panic_in_a_function_of_parameters_refuses_the_value() {
 
 #[test]
 fn a_table_whose_functions_panic_with_its_defaults_is_refused_in_a_sentence() {
-    let said = |guest: Result<Guest, String>, function: &str| {
+    let said = |guest: Result<Guest, LoadError>, function: &str| {
         let expected = format!("its {function} panics with the default parameters");
-        assert_eq!(guest.unwrap_err(), expected);
+        assert_eq!(guest.unwrap_err().to_string(), expected);
     };
     said(loaded::<Trap<1>>(), "default");
     said(loaded::<Trap<5>>(), "needs");

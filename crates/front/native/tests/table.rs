@@ -9,12 +9,12 @@ use incast_cc::contract::{Ack, CongestionControl, Demand, Due, Flow, Hop, Loss, 
 use incast_cc::guest::Guest;
 use incast_cc::param::{Configurable, SetError};
 use incast_cc::{Bytes, Rate, RttSample, Span, Time};
+use incast_native::control::Mistake;
 use incast_native::{export, loaded};
 
 static MISTAKES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-#[expect(clippy::needless_pass_by_value, reason = "the type of a report")]
-fn report(name: &'static str, seed: u64, at: Time, method: &'static str, mistake: String) {
+fn report(name: &'static str, seed: u64, at: Time, method: &'static str, mistake: Mistake) {
     let text = format!("{name} {seed} {} {method}: {mistake}", at.as_ps());
     MISTAKES.lock().unwrap().push(text);
 }
@@ -161,7 +161,7 @@ fn a_table_of_another_version_is_refused_in_a_sentence() {
     table.layout.version = 99;
     let table = Box::leak(Box::new(table));
     // SAFETY: the first part of the table is there, and it is all that is read.
-    let refused = unsafe { loaded::load(table, report) }.unwrap_err();
+    let refused = unsafe { loaded::load(table, report) }.unwrap_err().to_string();
     assert!(refused.contains("its interface is 99 of "), "{refused}");
     assert!(refused.contains("build it with the sources of incast 0.1.0"), "{refused}");
 }

@@ -94,7 +94,7 @@ impl Session {
                 let table = self.table(table)?;
                 return Ok(Answer::Bytes(match format {
                     Format::Csv => tables::csv(table),
-                    Format::Arrow => tables::arrow(table)?,
+                    Format::Arrow => tables::arrow(table).map_err(|error| error.to_string())?,
                 }));
             }
         };

@@ -1,6 +1,7 @@
 //! Tables as files, and parts of them to be shown and drawn.
 
 use arrow_ipc::writer::FileWriter;
+use arrow_schema::ArrowError;
 use incast_table::arrow::batch;
 use incast_table::{Column, Name, Table, Values};
 use serde_json::{Value, json};
@@ -24,14 +25,11 @@ pub(crate) fn csv(table: &Table) -> Vec<u8> {
 }
 
 /// A table as an Arrow file, with units and meanings in the metadata of its fields.
-pub(crate) fn arrow(table: &Table) -> Result<Vec<u8>, String> {
+pub(crate) fn arrow(table: &Table) -> Result<Vec<u8>, ArrowError> {
     let batch = batch(table);
-    let written = || {
-        let mut writer = FileWriter::try_new(Vec::new(), &batch.schema())?;
-        writer.write(&batch)?;
-        writer.into_inner()
-    };
-    written().map_err(|error| error.to_string())
+    let mut writer = FileWriter::try_new(Vec::new(), &batch.schema())?;
+    writer.write(&batch)?;
+    writer.into_inner()
 }
 
 /// The description of a table.

@@ -7,7 +7,7 @@ use incast_cc::guest::{Guest, GuestAlgorithm, GuestControl};
 use incast_cc::param::{Info, Param, SetError};
 use incast_cc::{AnyAlgorithm, Reads, Time, contract};
 use incast_native::calls::Calls;
-use incast_native::control::{Native, NativeControl};
+use incast_native::control::{Mistake, Native, NativeControl};
 use incast_native::{facts, loaded};
 use incast_sim::scenario::guests;
 use pyo3::exceptions::PyValueError;
@@ -66,8 +66,8 @@ impl GuestAlgorithm for CompiledAlgorithm {
 }
 
 /// Keeps a mistake until the run is looked at; takes no lock of the interpreter.
-fn report(name: &'static str, seed: u64, at: Time, method: &'static str, mistake: String) {
-    failure::keep(name, seed, at, method, PyValueError::new_err(mistake));
+fn report(name: &'static str, seed: u64, at: Time, method: &'static str, mistake: Mistake) {
+    failure::keep(name, seed, at, method, PyValueError::new_err(mistake.to_string()));
 }
 
 /// Makes an algorithm of compiled functions known to this process; returns its description.
@@ -129,7 +129,7 @@ pub(crate) fn know_table(address: usize) -> PyResult<Algorithm> {
     // SAFETY: `incast.api.plugins` has it from the function that a package names as its algorithm.
     // Modules of Python are not unloaded.
     let guest = unsafe { loaded::load(address as *const _, report) };
-    let guest = guest.map_err(ParameterError::new_err)?;
+    let guest = guest.map_err(|error| ParameterError::new_err(error.to_string()))?;
     guests::make_known(guest).map_err(|error| ParameterError::new_err(error.to_string()))?;
     Ok(Algorithm::of(AnyAlgorithm::Guest(guest)))
 }
