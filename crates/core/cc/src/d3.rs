@@ -154,7 +154,7 @@ impl D3Control {
 
     /// The bytes that the flow sends in a time at the rate that it has.
     fn sent_in(&self, time: Span) -> f64 {
-        let rate = self.granted.map_or(Rate::ZERO, |granted| self.floored(granted));
+        let rate = self.granted.map_or(Rate::ZERO, |granted| self.at_least_base(granted));
         rate.as_bps() as f64 / 8.0 * time.as_secs_f64()
     }
 
@@ -189,7 +189,7 @@ impl D3Control {
     }
 
     /// The granted rate; for a grant up to the base rate, a rate that keeps the flow asking.
-    fn floored(&self, granted: Rate) -> Rate {
+    fn at_least_base(&self, granted: Rate) -> Rate {
         let (base, packet) = (self.params.base_rate, Rate::of(self.mss, self.round_trip()));
         let rate = if base.is_zero() {
             granted.max(packet)
@@ -329,7 +329,7 @@ impl CongestionControl for D3Control {
             // A packet asks, and the others wait for the answer.
             None => Limits { cwnd: self.mss, pacing: Pacing::Unpaced, burst },
             Some(granted) => {
-                let pacing = Pacing::Rate(self.floored(granted));
+                let pacing = Pacing::Rate(self.at_least_base(granted));
                 Limits { cwnd: Bytes::MAX, pacing, burst }
             }
         }

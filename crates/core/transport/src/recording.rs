@@ -39,7 +39,7 @@ use std::ops::Deref;
 use incast_cc::line_rate::LineRate;
 use incast_cc::{Algorithm, AnyAlgorithm, AnyControl, Time};
 
-use self::call::{Call, Limits, Ps, Sent, Stamps, Then, Told};
+use self::call::{AppEvent, Call, Limits, Ps, Sent, Stamps, Then};
 use self::lines::Lines;
 use crate::config::Config;
 use crate::connection::{Event, Operation, Purpose, Role, Terms};
@@ -283,7 +283,7 @@ impl RecordedEndpoint {
         if let Some(recorder) = &mut self.recorder
             && let Some(event) = &event
         {
-            recorder.lines.add(&Call::Event(Told::from(*event)));
+            recorder.lines.add(&Call::Event(AppEvent::from(*event)));
         }
         event
     }

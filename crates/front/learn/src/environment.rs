@@ -9,9 +9,9 @@ use incast_sim::scenario::{Document, Scenario, ScenarioError, Scheme, Threads};
 use incast_sim::{Report, Simulation, TraceConfig};
 
 use crate::action::Control;
+use crate::learners::LearnersAlgorithm;
 use crate::observation::Observation;
-use crate::pilot::{Seat, lock};
-use crate::pilots::Pilots;
+use crate::policy_control::{Exchange, lock};
 use crate::reward::Reward;
 
 /// A flow, or some, that a learner controls.
@@ -95,29 +95,38 @@ pub enum LearnError {
 /// some 200 bytes, is kept for as long as the process lives.
 pub struct Environment {
     setup: Setup,
-    pilots: Pilots,
+    learners: LearnersAlgorithm,
     guest: Guest,
     run: Option<Simulation>,
-    /// The flows of the learner, and their seats.
+    /// The flows of the learner, and their exchanges.
     flows: Vec<usize>,
-    seats: Vec<Arc<Mutex<Seat>>>,
+    exchanges: Vec<Arc<Mutex<Exchange>>>,
     /// The number of steps that were taken.
     steps: u64,
 }
 
 impl Drop for Environment {
     fn drop(&mut self) {
-        // The algorithm stays: it gives up its seats.
-        self.pilots.begin(AnyAlgorithm::LineRate(LineRate::default()));
+        // The algorithm stays: it gives up its exchanges.
+        self.learners.begin(AnyAlgorithm::LineRate(LineRate::default()));
     }
 }
 
 impl Environment {
     /// An environment whose first run has yet to begin.
     pub fn new(setup: Setup) -> Self {
-        let pilots = Pilots::new(setup.control, AnyAlgorithm::LineRate(LineRate::default()));
-        let guest = pilots.keep();
-        Self { setup, pilots, guest, run: None, flows: Vec::new(), seats: Vec::new(), steps: 0 }
+        let learners =
+            LearnersAlgorithm::new(setup.control, AnyAlgorithm::LineRate(LineRate::default()));
+        let guest = learners.keep();
+        Self {
+            setup,
+            learners,
+            guest,
+            run: None,
+            flows: Vec::new(),
+            exchanges: Vec::new(),
+            steps: 0,
+        }
     }
 
     /// Begins a run. Observations are [`Observation::NONE`] until the first step.
@@ -126,21 +135,21 @@ impl Environment {
     /// The scheme of the others is none, or the scenario has no such flows; there is no run then.
     pub fn reset(&mut self, document: &Document, seed: u64) -> Result<(), LearnError> {
         (self.run, self.steps) = (None, 0);
-        (self.flows, self.seats) = (Vec::new(), Vec::new());
+        (self.flows, self.exchanges) = (Vec::new(), Vec::new());
         let scenario = document.scenario();
         if scenario.run.duration < self.setup.control.interval {
             let interval_us = self.setup.control.interval.as_us_f64();
             return Err(LearnError::Short { scenario: document.name().to_owned(), interval_us });
         }
         let others = scenario.scheme(&self.setup.others)?;
-        self.pilots.begin(others.algorithm);
+        self.learners.begin(others.algorithm);
         let scheme = Scheme { algorithm: AnyAlgorithm::Guest(self.guest), ..others };
         let name = (self.setup.others.as_str(), scheme);
         let run = Simulation::under(scenario, name, seed, TraceConfig::default());
         let run = run.in_threads(Threads::Count(1));
         self.flows = self.wanted(document.name(), scenario, &run)?;
         let seeds = self.flows.iter().map(|&flow| run.seed_of_flow(flow));
-        self.seats = seeds.map(|seed| self.pilots.seat(seed)).collect();
+        self.exchanges = seeds.map(|seed| self.learners.exchange(seed)).collect();
         self.run = Some(run);
         Ok(())
     }
@@ -208,9 +217,9 @@ impl Environment {
     /// There are not as many actions as flows.
     pub fn step(&mut self, actions: &[f32]) {
         let Some(run) = &mut self.run else { return };
-        assert_eq!(actions.len(), self.seats.len(), "an action for each flow");
-        for (seat, &action) in self.seats.iter().zip(actions) {
-            lock(seat).action = Some(action);
+        assert_eq!(actions.len(), self.exchanges.len(), "an action for each flow");
+        for (exchange, &action) in self.exchanges.iter().zip(actions) {
+            lock(exchange).action = Some(action);
         }
         self.steps += 1;
         let until = self.setup.control.interval.as_ps().saturating_mul(self.steps);
@@ -220,11 +229,11 @@ impl Environment {
     /// The observation of a flow, the reward, and whether the flow has ended. A flow that has ended
     /// gives no more observations.
     pub fn outcome(&self, agent: usize) -> (Observation, f64, bool) {
-        let seat = lock(&self.seats[agent]);
-        if seat.has_ended() {
+        let exchange = lock(&self.exchanges[agent]);
+        if exchange.has_ended() {
             return (Observation::NONE, 0.0, true);
         }
-        (seat.observation, self.setup.reward.of(&seat.observation), false)
+        (exchange.observation, self.setup.reward.of(&exchange.observation), false)
     }
 
     /// Whether the run has come to its end: less than an interval is left.

@@ -20,18 +20,18 @@
 mod action;
 mod environment;
 mod environments;
+mod learners;
 mod monitor;
 mod observation;
-mod pilot;
-mod pilots;
-mod planted;
+mod policy_control;
 mod reward;
 mod tree;
+mod tree_algorithm;
 
 pub use action::{Action, Control, ControlError};
 pub use environment::{Environment, LearnError, Learner, Setup};
 pub use environments::Environments;
 pub use observation::{FEATURES, Feature, Observation, WIDTH};
-pub use planted::make_known;
 pub use reward::Reward;
 pub use tree::{Tree, TreeError};
+pub use tree_algorithm::make_known;

@@ -85,7 +85,7 @@ impl Drop for Cables {
 }
 
 /// A direction of a cable.
-struct Way {
+struct Direction {
     from: OwnedFd,
     /// The number of the way back, whose socket sends.
     back: usize,
@@ -94,7 +94,7 @@ struct Way {
 }
 
 struct Open {
-    ways: Vec<Way>,
+    ways: Vec<Direction>,
     poll: Poll,
     room: Box<[u8]>,
     /// Buffers of frames that have gone on.
@@ -112,7 +112,7 @@ fn open(namespace: &Path, cpu: usize, cables: &[Cable]) -> io::Result<Open> {
         let first = ways.len();
         for (end, back) in cable.ends.iter().zip([first + 1, first]) {
             let from = packets_of(end)?;
-            ways.push(Way { from, back, delay: cable.delay, held: VecDeque::new() });
+            ways.push(Direction { from, back, delay: cable.delay, held: VecDeque::new() });
         }
     }
     let poll = Poll::of(ways.iter().map(|way| way.from.as_fd()));

@@ -35,12 +35,12 @@ impl Algorithm {
 
     /// The parameters that every preset takes from [`preset`](Self::preset), with their values
     /// there. A preset that sets one of them itself keeps its own value.
-    pub fn of_hosts(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub fn host_params(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let law = AnyAlgorithm::named(self.name());
         let presets = law.map_or(&[][..], |law| law.presets());
         let values = presets.iter().find(|preset| Some(preset.name) == self.preset());
         let values = values.map_or(&[][..], |preset| preset.values);
-        values.iter().copied().filter(move |(name, _)| self.0.of_hosts().contains(name))
+        values.iter().copied().filter(move |(name, _)| self.0.host_params().contains(name))
     }
 
     /// Whether the program has to know the rate of the NIC.
@@ -97,7 +97,7 @@ impl Settings {
     fn plain(algorithm: Algorithm) -> Self {
         let named = AnyAlgorithm::named(algorithm.name());
         let mut law = named.expect("the registry has the algorithm");
-        for (name, value) in algorithm.of_hosts() {
+        for (name, value) in algorithm.host_params() {
             law.set(name, value).expect("the algorithm has the parameters of its preset");
         }
         let values = Values::new(law, algorithm.0.params());
@@ -231,22 +231,25 @@ mod tests {
     #[test]
     fn every_preset_has_what_is_of_hosts_from_the_preset_for_them() {
         let timely = Algorithm::named("timely").unwrap();
-        let of_hosts: Vec<_> = timely.of_hosts().collect();
-        assert!(of_hosts.contains(&("min_filter", "500us")) && of_hosts.len() == 9, "{of_hosts:?}");
+        let host_params: Vec<_> = timely.host_params().collect();
+        assert!(
+            host_params.contains(&("min_filter", "500us")) && host_params.len() == 9,
+            "{host_params:?}"
+        );
         let value = |settings: &Settings, name: &str| {
             settings.parameters().into_iter().find(|one| one.name == name).unwrap().value
         };
         for preset in Settings::new(timely).values.law.presets() {
             let mut settings = Settings::new(timely);
             settings.set(&format!("preset={}", preset.name)).unwrap();
-            for (name, expected) in &of_hosts {
+            for (name, expected) in &host_params {
                 let own = preset.values.iter().find(|(own, _)| own == name);
                 let expected = own.map_or(*expected, |(_, own)| *own);
                 assert_eq!(value(&settings, name), expected, "{name} of {}", preset.name);
             }
         }
         let rtcp = Algorithm::named("rtcp").unwrap();
-        assert_eq!(rtcp.of_hosts().count(), 0);
+        assert_eq!(rtcp.host_params().count(), 0);
     }
 
     #[test]

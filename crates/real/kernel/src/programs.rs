@@ -30,7 +30,7 @@ pub(crate) trait Program: Debug + Sync {
 
     /// The parameters of the algorithm that every preset takes from [`preset`](Self::preset) unless
     /// it sets them itself: they concern hosts, whatever the constants of the law.
-    fn of_hosts(&self) -> &'static [&'static str] {
+    fn host_params(&self) -> &'static [&'static str] {
         &[]
     }
 

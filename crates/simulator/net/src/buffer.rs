@@ -93,7 +93,7 @@ struct Ingress {
 #[derive(Debug)]
 pub(crate) struct SharedBuffer {
     used: u64,
-    ease: Ease,
+    sure: SureBounds,
     /// The number of paused classes of ingress ports.
     paused: u32,
     /// Whether PFC protects a class.
@@ -109,7 +109,7 @@ pub(crate) struct SharedBuffer {
 /// of its class are at this moment. So nearly all packets are admitted by fixed numbers. Beyond a
 /// bound the limits themselves decide.
 #[derive(Clone, Copy, Debug)]
-struct Ease {
+struct SureBounds {
     /// The bytes in the shared part.
     used: u64,
     /// The bytes that wait at an egress port, without a packet that is just leaving.
@@ -118,7 +118,7 @@ struct Ease {
     ingress: u32,
 }
 
-impl Ease {
+impl SureBounds {
     /// The bounds of a buffer with a shared part of `capacity` bytes. Dynamic thresholds
     /// are taken at half of the capacity in use.
     fn new(config: &BufferConfig, capacity: u64) -> Self {
@@ -155,9 +155,9 @@ impl SharedBuffer {
         let ingress: Box<[_]> = headroom.iter().flat_map(by_class).collect();
         let reserved: u64 = ingress.iter().map(|ingress| u64::from(ingress.reserved)).sum();
         let capacity = config.total.saturating_sub(reserved);
-        let ease = Ease::new(&config, capacity);
+        let sure = SureBounds::new(&config, capacity);
         let protects = config.classes.iter().any(|class| class.protected);
-        Self { used: 0, ease, paused: 0, protects, ingress, capacity, config }
+        Self { used: 0, sure, paused: 0, protects, ingress, capacity, config }
     }
 
     /// The dynamic threshold at this moment: of a class at an ingress port with PFC, or at an
@@ -206,16 +206,16 @@ impl SharedBuffer {
     /// The books may be behind, as for [`has_room`](Self::has_room).
     #[expect(clippy::inline_always, reason = "in the way of every packet")]
     #[inline(always)]
-    fn is_at_ease(&self, (ingress, class): (u16, u8), wire: u32, backlog: u32) -> bool {
-        if self.used + u64::from(wire) > self.ease.used {
+    fn fits_surely(&self, (ingress, class): (u16, u8), wire: u32, backlog: u32) -> bool {
+        if self.used + u64::from(wire) > self.sure.used {
             return false;
         }
         let index = self.ingress_index(ingress, class);
         let fits = if self.protects && self.ingress[index].protected {
             let ingress = &self.ingress[index];
-            ingress.headroom == 0 && ingress.shared + wire <= self.ease.ingress
+            ingress.headroom == 0 && ingress.shared + wire <= self.sure.ingress
         } else {
-            backlog + wire <= self.ease.port
+            backlog + wire <= self.sure.port
         };
         debug_assert!(
             !fits || {
@@ -231,20 +231,20 @@ impl SharedBuffer {
     #[expect(clippy::inline_always, reason = "in the way of every packet")]
     #[inline(always)]
     pub(crate) fn lets_pass(&self, ingress: (u16, u8), wire: u32) -> bool {
-        self.paused == 0 && self.is_at_ease(ingress, wire, 0)
+        self.paused == 0 && self.fits_surely(ingress, wire, 0)
     }
 
     /// Stores a packet that has room by the fixed bounds, at an egress port where `backlog` bytes
     /// wait; returns whether it is stored.
     #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
     #[inline(always)]
-    pub(crate) fn store_at_ease(
+    pub(crate) fn store_surely(
         &mut self,
         (ingress, class): (u16, u8),
         wire: u32,
         backlog: u32,
     ) -> bool {
-        let fits = self.is_at_ease((ingress, class), wire, backlog);
+        let fits = self.fits_surely((ingress, class), wire, backlog);
         if fits {
             if self.protects {
                 let index = self.ingress_index(ingress, class);
@@ -472,12 +472,12 @@ mod tests {
         for pfc in [None, Some(dynamic)] {
             let mut buffer = SharedBuffer::new(config(pfc), &[1_000; 2]);
             let mut queued = 0;
-            while buffer.store_at_ease((0, 0), 1_000, queued) {
+            while buffer.store_surely((0, 0), 1_000, queued) {
                 queued += 1_000;
             }
             assert_eq!(queued, 5_000, "{pfc:?}");
             assert!(buffer.has_room(&arrival(1, 1, 0)));
-            while buffer.store_at_ease((1, 1), 1_000, 0) {}
+            while buffer.store_surely((1, 1), 1_000, 0) {}
             assert!(!buffer.lets_pass((1, 1), 1_000));
             assert!(buffer.has_room(&arrival(1, 1, 0)), "{pfc:?}");
         }

@@ -34,7 +34,7 @@ const NEVER: u64 = u64::MAX;
 #[derive(Debug)]
 pub(crate) struct Calendar {
     due: Due,
-    way: Way,
+    lookup: Lookup,
     /// The time of the last event that was taken out.
     now: u64,
     /// The most components that are due in a microsecond.
@@ -46,9 +46,9 @@ pub(crate) struct Calendar {
 /// No component.
 const NOBODY: ComponentId = ComponentId::MAX;
 
-/// The way to find the next events.
+/// The means to find the next events.
 #[derive(Debug)]
-enum Way {
+enum Lookup {
     Slots(Slots),
     Nodes(NodeWindows),
 }
@@ -144,7 +144,7 @@ impl Calendar {
         let now = now.as_ps();
         let slots = Slots::new(components, per_us, now);
         let due = Due::new(components, slots.start());
-        Self { due, way: Way::Slots(slots), now, per_us, announced: NOBODY }
+        Self { due, lookup: Lookup::Slots(slots), now, per_us, announced: NOBODY }
     }
 
     /// An empty calendar of the same components from `now` on, in windows of nodes, or in slots.
@@ -160,8 +160,8 @@ impl Calendar {
             return Self::in_slots(components.len(), per_us, now);
         };
         let now = now.as_ps();
-        let way = Way::Nodes(NodeWindows::new(components, lengths, now));
-        Self { due: Due::new(components.len(), now), way, now, per_us, announced: NOBODY }
+        let lookup = Lookup::Nodes(NodeWindows::new(components, lengths, now));
+        Self { due: Due::new(components.len(), now), lookup, now, per_us, announced: NOBODY }
     }
 
     /// An empty calendar of the same kind from `now` on, for `components` of the same network or of
@@ -172,18 +172,18 @@ impl Calendar {
 
     /// The lengths of windows, if nodes take turns in such.
     pub(crate) const fn windows(&self) -> Option<WindowLengths> {
-        match &self.way {
-            Way::Slots(_) => None,
-            Way::Nodes(nodes) => Some(nodes.lengths()),
+        match &self.lookup {
+            Lookup::Slots(_) => None,
+            Lookup::Nodes(nodes) => Some(nodes.lengths()),
         }
     }
 
     /// The end of the present window, if nodes take turns: some have been there, others are to
     /// follow. Only then are all nodes at one instant.
     pub(crate) const fn window_end(&self) -> Option<Time> {
-        match &self.way {
-            Way::Slots(_) => None,
-            Way::Nodes(nodes) => Some(nodes.window_end()),
+        match &self.lookup {
+            Lookup::Slots(_) => None,
+            Lookup::Nodes(nodes) => Some(nodes.window_end()),
         }
     }
 
@@ -227,9 +227,9 @@ impl Calendar {
     /// Lists a component under the time `at`.
     #[inline(never)]
     fn list(&mut self, id: ComponentId, at: u64) {
-        match &mut self.way {
-            Way::Slots(slots) => slots.list(&mut self.due, id, at),
-            Way::Nodes(nodes) => nodes.list(&mut self.due, id, at),
+        match &mut self.lookup {
+            Lookup::Slots(slots) => slots.list(&mut self.due, id, at),
+            Lookup::Nodes(nodes) => nodes.list(&mut self.due, id, at),
         }
     }
 
@@ -237,7 +237,7 @@ impl Calendar {
     /// put off, it is listed anew; if not, it has another entry.
     #[inline(never)]
     fn pass_over(&mut self, id: ComponentId, at: u64) {
-        if let Way::Slots(slots) = &mut self.way {
+        if let Lookup::Slots(slots) = &mut self.lookup {
             slots.pass_over(&mut self.due, id, at);
         }
     }
@@ -259,10 +259,10 @@ impl Calendar {
             self.due.taken += 1;
             self.pass_over(id, at);
         }
-        Time::from_ps(match &mut self.way {
-            Way::Slots(_) if first < NEVER => first,
-            Way::Slots(slots) => slots.next_due(&mut self.due),
-            Way::Nodes(nodes) => nodes.next_due(&self.due).min(first),
+        Time::from_ps(match &mut self.lookup {
+            Lookup::Slots(_) if first < NEVER => first,
+            Lookup::Slots(slots) => slots.next_due(&mut self.due),
+            Lookup::Nodes(nodes) => nodes.next_due(&self.due).min(first),
         })
     }
 
@@ -294,9 +294,9 @@ impl Calendar {
 
     /// Takes the next events in hand, unless they come at `end` or later.
     fn turn(&mut self, end: u64) -> bool {
-        match &mut self.way {
-            Way::Slots(slots) => slots.turn(&mut self.due, end),
-            Way::Nodes(nodes) => nodes.turn(&mut self.due, end),
+        match &mut self.lookup {
+            Lookup::Slots(slots) => slots.turn(&mut self.due, end),
+            Lookup::Nodes(nodes) => nodes.turn(&mut self.due, end),
         }
     }
 

@@ -57,7 +57,7 @@ pub use failure::Losses;
 pub use host::{Begun, Delivery, Duties, Host, IntakeConfig, Planned, Posted, Tally, WireFormat};
 pub use link::DEVICE_PS_PER_BYTE;
 pub use network::Network;
-pub use oracle::{Oracle, Way};
+pub use oracle::{Oracle, QueuePath};
 pub use partition::Partition;
 pub use path::Path;
 pub use port::Port;

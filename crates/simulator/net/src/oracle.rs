@@ -1,25 +1,25 @@
-//! The oracle: the queues on the way of each connection at this instant, which no real host can
+//! The oracle: the queues on the path of each connection at this instant, which no real host can
 //! know.
 
 use incast_cc::{Bytes, Rate, Span};
 
 use super::switch::Switch;
 
-/// The way of one connection's data.
+/// The queues on the path of one connection's data.
 #[derive(Clone, Debug, Default)]
-pub struct Way {
+pub struct QueuePath {
     /// The RTT without queues and without serialization at the sender.
     pub network_rtt: Span,
     /// The switch, the port and the rate of each queue.
     pub queues: Vec<(u32, u16, Rate)>,
 }
 
-/// The ways of all connections. The oracle looks at the queues of all switches, so a run that has
+/// The paths of all connections. The oracle looks at the queues of all switches, so a run that has
 /// one is never split into domains.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    /// The ways by host, and by connection whose data leaves there.
-    pub ways: Vec<Vec<Way>>,
+    /// The paths by host, and by connection whose data leaves there.
+    pub paths: Vec<Vec<QueuePath>>,
 }
 
 impl Oracle {
@@ -30,11 +30,11 @@ impl Oracle {
         (host, connection): (usize, u32),
         switches: &[Switch],
     ) -> Option<Span> {
-        let way = self.ways[host].get(connection as usize)?;
-        let waits = way.queues.iter().map(|&(switch, port, rate)| {
+        let path = self.paths[host].get(connection as usize)?;
+        let waits = path.queues.iter().map(|&(switch, port, rate)| {
             let port = &switches[switch as usize].ports.behind()[port as usize];
             rate.time_for(Bytes::new(port.backlog_bytes()))
         });
-        Some(way.network_rtt + waits.max()?)
+        Some(path.network_rtt + waits.max()?)
     }
 }

@@ -121,7 +121,7 @@ impl Switch {
                 let link = &mut transit.links[port.transmitter.link as usize];
                 let backlog = port.bytes();
                 if port.is_last_ahead(frame.class(), link)
-                    && buffer.store_at_ease(from, wire, backlog)
+                    && buffer.store_surely(from, wire, backlog)
                 {
                     if backlog + wire > self.least_threshold {
                         let length = port.marked_length(frame.class(), self.ecn_of_port);
@@ -160,7 +160,7 @@ impl Switch {
         }
         let wire_bytes = u64::from(wire);
         let arrival = Arrival { ingress, class, wire: wire_bytes, queue, port: all };
-        let stored = self.buffer.store_at_ease((ingress, class), u32::from(wire), port.bytes())
+        let stored = self.buffer.store_surely((ingress, class), u32::from(wire), port.bytes())
             || self.buffer.admit_surely(&arrival);
         if !stored && !self.admit(at, egress, frame, arrival, transit) {
             return;

@@ -28,7 +28,7 @@ pub struct Windows {
     watch: Time,
     watch_period: Span,
     /// The domains; empty while the network is whole.
-    desks: Vec<Desk>,
+    cells: Vec<DomainCell>,
     counts: WindowCounts,
 }
 
@@ -48,7 +48,7 @@ pub struct WindowCounts {
 
 /// A domain with the data that other threads access. Aligned so that no two share a cache line.
 #[repr(align(128))]
-struct Desk {
+struct DomainCell {
     domain: Mutex<Domain>,
     /// The mailboxes of odd and of even windows: filled in one window, emptied in the next.
     mail: [Mutex<Mail>; 2],
@@ -68,8 +68,8 @@ impl Windows {
         let counts = WindowCounts { domains: partition.domains, ..WindowCounts::default() };
         let watch_period = net.watch_period().unwrap_or(Span::MAX);
         let watch = Time::ZERO + watch_period;
-        let desks = Vec::new();
-        Self { partition, ends, lookahead, threads, watch, watch_period, desks, counts }
+        let cells = Vec::new();
+        Self { partition, ends, lookahead, threads, watch, watch_period, cells, counts }
     }
 
     /// The spread of the work so far.
@@ -101,11 +101,11 @@ impl Windows {
     /// began before the instant: one that begins now is not too long.)
     fn look(&mut self, net: &mut Network) {
         let now = self.watch;
-        let finds = |desk: &mut Desk| {
-            let switches = &exclusive(&mut desk.domain).net.switches;
+        let finds = |cell: &mut DomainCell| {
+            let switches = &exclusive(&mut cell.domain).net.switches;
             switches.iter().any(|switch| switch.has_overdue(now))
         };
-        if self.desks.iter_mut().any(finds) {
+        if self.cells.iter_mut().any(finds) {
             self.join(net);
             net.run(now + Span::from_ps(1), u64::MAX);
         }
@@ -113,40 +113,40 @@ impl Windows {
     }
 
     fn part(&mut self, net: &mut Network) {
-        if !self.desks.is_empty() {
+        if !self.cells.is_empty() {
             return;
         }
-        let desk = |mut domain: Domain| {
+        let cell = |mut domain: Domain| {
             let next = domain.next().as_ps().into();
             let (taken, events) = (self.counts.windows.into(), 0.into());
-            Desk { domain: domain.into(), mail: Default::default(), taken, next, events }
+            DomainCell { domain: domain.into(), mail: Default::default(), taken, next, events }
         };
-        self.desks = net.part(&self.partition, &self.ends).into_iter().map(desk).collect();
+        self.cells = net.part(&self.partition, &self.ends).into_iter().map(cell).collect();
     }
 
     /// Joins the network, so that it can be looked at.
     pub fn join(&mut self, net: &mut Network) {
-        if self.desks.is_empty() {
+        if self.cells.is_empty() {
             return;
         }
-        let domain = |desk: Desk| {
-            let mut domain = desk.domain.into_inner().unwrap_or_else(PoisonError::into_inner);
-            for mail in desk.mail {
+        let domain = |cell: DomainCell| {
+            let mut domain = cell.domain.into_inner().unwrap_or_else(PoisonError::into_inner);
+            for mail in cell.mail {
                 domain.take_in(&mut mail.into_inner().unwrap_or_else(PoisonError::into_inner));
             }
             domain
         };
-        let domains = self.desks.drain(..).map(domain).collect();
+        let domains = self.cells.drain(..).map(domain).collect();
         net.join(domains, &self.partition, &self.ends);
     }
 
     fn run_parts(&mut self, net: &mut Network, end: Time, events: u64) -> bool {
         let run = Shared {
-            desks: &self.desks,
+            cells: &self.cells,
             lookahead: self.lookahead,
             end,
             events,
-            threads: self.threads.min(self.desks.len()),
+            threads: self.threads.min(self.cells.len()),
             counts: Mutex::new(WindowCounts::default()),
             number: self.counts.windows.into(),
             until: net.now.as_ps().into(),
@@ -166,7 +166,7 @@ impl Windows {
 
 /// The state that the threads of one call share.
 struct Shared<'a> {
-    desks: &'a [Desk],
+    cells: &'a [DomainCell],
     lookahead: Span,
     end: Time,
     events: u64,
@@ -198,7 +198,7 @@ impl Shared<'_> {
             let (number, until) =
                 (self.number.load(Ordering::Acquire), self.until.load(Ordering::Acquire));
             for turn in 0..self.threads {
-                self.run_desks((thread + turn) % self.threads, turn > 0, number, until);
+                self.run_cells((thread + turn) % self.threads, turn > 0, number, until);
             }
             if !self.barrier.wait(self.threads, || self.close()) {
                 return;
@@ -207,31 +207,31 @@ impl Shared<'_> {
     }
 
     /// Runs the domains of a thread; another thread's from the last on.
-    fn run_desks(&self, thread: usize, of_another: bool, number: u64, until: u64) {
-        let (all, threads) = (self.desks.len(), self.threads);
+    fn run_cells(&self, thread: usize, of_another: bool, number: u64, until: u64) {
+        let (all, threads) = (self.cells.len(), self.threads);
         let own = all * thread / threads..all * (thread + 1) / threads;
         for place in own.clone() {
             let place = if of_another { own.start + own.end - 1 - place } else { place };
-            let desk = &self.desks[place];
-            if desk.taken.fetch_max(number, Ordering::AcqRel) < number {
-                self.run_desk(desk, number, Time::from_ps(until));
+            let cell = &self.cells[place];
+            if cell.taken.fetch_max(number, Ordering::AcqRel) < number {
+                self.run_cell(cell, number, Time::from_ps(until));
             }
         }
     }
 
-    fn run_desk(&self, desk: &Desk, number: u64, until: Time) {
+    fn run_cell(&self, cell: &DomainCell, number: u64, until: Time) {
         let (emptied, filled) = if number.is_multiple_of(2) { (1, 0) } else { (0, 1) };
-        let mut domain = lock(&desk.domain);
-        domain.take_in(&mut lock(&desk.mail[emptied]));
+        let mut domain = lock(&cell.domain);
+        domain.take_in(&mut lock(&cell.mail[emptied]));
         let events = domain.run(until);
-        let sent = domain.hand_over(until, |to| lock(&self.desks[to].mail[filled]));
+        let sent = domain.hand_over(until, |to| lock(&self.cells[to].mail[filled]));
         let next = domain.net.transit.calendar.next_due().min(sent);
-        desk.events.store(events, Ordering::Release);
-        desk.next.store(next.as_ps(), Ordering::Release);
+        cell.events.store(events, Ordering::Release);
+        cell.next.store(next.as_ps(), Ordering::Release);
     }
 
     fn next(&self) -> u64 {
-        let next = self.desks.iter().map(|desk| desk.next.load(Ordering::Acquire));
+        let next = self.cells.iter().map(|cell| cell.next.load(Ordering::Acquire));
         next.min().unwrap_or(u64::MAX)
     }
 
@@ -241,8 +241,8 @@ impl Shared<'_> {
             let mut counts = lock(&self.counts);
             counts.windows += 1;
             let mut fullest = 0;
-            for desk in self.desks {
-                let events = desk.events.load(Ordering::Acquire);
+            for cell in self.cells {
+                let events = cell.events.load(Ordering::Acquire);
                 counts.events += events;
                 fullest = fullest.max(events);
             }

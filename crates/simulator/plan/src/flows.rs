@@ -15,7 +15,7 @@ use crate::RoutingKind;
 use crate::deadlines::{DeadlineNumber, Deadlines};
 use crate::random::purpose;
 
-/// The length of a [`Leg`]'s label, in bits.
+/// The length of a [`Direction`]'s label, in bits.
 pub const LABEL_BITS: u32 = 56;
 
 /// The direction of a flow's payload.
@@ -99,7 +99,7 @@ pub struct End {
 
 /// A direction of a connection: the packets that one host sends the other on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leg {
+pub struct Direction {
     /// The sending host.
     pub from: u32,
     /// The receiving host.
@@ -251,15 +251,15 @@ impl Flows {
     }
 
     /// Both directions of a connection of a flow: from the given host, then back.
-    pub fn legs(&self, number: u32, (host, connection): (u32, u32)) -> [Leg; 2] {
+    pub fn directions(&self, number: u32, (host, connection): (u32, u32)) -> [Direction; 2] {
         let flow = &self.rows[number as usize];
         let (data, out) = (flow.is_data(host, connection), host == flow.source);
-        [out, !out].map(|out| self.leg(number, data, out))
+        [out, !out].map(|out| self.direction(number, data, out))
     }
 
     /// A direction of one of a flow's connections: the connection that carries payload (`data`) or
     /// requests, from the source (`out`) or towards it.
-    fn leg(&self, number: u32, data: bool, out: bool) -> Leg {
+    fn direction(&self, number: u32, data: bool, out: bool) -> Direction {
         let Flow { source, destination, traffic, .. } = self.rows[number as usize];
         let place = self.before.partition_point(|&(first, _)| first <= number) - 1;
         let (first, of_first) = self.before[place];
@@ -268,14 +268,14 @@ impl Flows {
         let label = derive(0, purpose::FLOW_LABEL, &flow.map(u64::from)) >> (64 - LABEL_BITS);
         let [from, to] = if out { [source, destination] } else { [destination, source] };
         let routing = self.treatment(&self.rows[number as usize]).routing;
-        Leg { from, to, label, routing }
+        Direction { from, to, label, routing }
     }
 
     /// Both directions of all connections of a flow.
-    pub fn all_legs(&self, number: u32) -> impl Iterator<Item = Leg> {
+    pub fn all_directions(&self, number: u32) -> impl Iterator<Item = Direction> {
         let kinds =
             [true, false].into_iter().take(self.rows[number as usize].connections() as usize);
-        kinds.flat_map(move |data| [true, false].map(|out| self.leg(number, data, out)))
+        kinds.flat_map(move |data| [true, false].map(|out| self.direction(number, data, out)))
     }
 
     /// Makes an application follow a flow at its source, or at its destination.
@@ -342,7 +342,7 @@ impl Flows {
         if scheme == 0 || share >= Fraction::ONE {
             return scheme;
         }
-        let label = self.leg(number, true, true).label;
+        let label = self.direction(number, true, true).label;
         let drawn = derive(run, purpose::SCHEME, &[label]) >> (u64::BITS - Fraction::BITS);
         if drawn < u64::from(share.bits()) { scheme } else { 0 }
     }
@@ -435,15 +435,16 @@ mod tests {
             (flows, own)
         };
         let labels = |(flows, own): (Flows, Vec<u32>)| {
-            let legs = own.into_iter().flat_map(|flow| flows.all_legs(flow).collect::<Vec<_>>());
-            legs.map(|leg| leg.label).collect::<Vec<_>>()
+            let directions =
+                own.into_iter().flat_map(|flow| flows.all_directions(flow).collect::<Vec<_>>());
+            directions.map(|direction| direction.label).collect::<Vec<_>>()
         };
         let alone = labels(flows(0));
         assert_eq!((alone.len(), &alone), (5 * 4, &labels(flows(7))));
         let (flows, _) = flows(7);
         let mut all: Vec<_> = (0..u32::try_from(flows.len()).unwrap())
-            .flat_map(|flow| flows.all_legs(flow).collect::<Vec<_>>())
-            .map(|leg| leg.label)
+            .flat_map(|flow| flows.all_directions(flow).collect::<Vec<_>>())
+            .map(|direction| direction.label)
             .collect();
         all.sort_unstable();
         all.dedup();
@@ -477,9 +478,9 @@ mod tests {
         }
         for (host, own) in (0..).zip(flows.by_connection()) {
             for (connection, flow) in (0..).zip(own) {
-                let [there, back] = flows.legs(flow, (host, connection));
+                let [there, back] = flows.directions(flow, (host, connection));
                 let End { peer, peer_connection, .. } = flows[flow as usize].end(host, connection);
-                assert_eq!(flows.legs(flow, (peer, peer_connection)), [back, there]);
+                assert_eq!(flows.directions(flow, (peer, peer_connection)), [back, there]);
                 assert_eq!((there.from, there.to), (host, peer));
             }
         }

@@ -1,8 +1,8 @@
 //! From a scenario to a network that is ready to run.
 
 mod connect;
+mod host_paths;
 mod switches;
-mod ways;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use crate::ideal::{Cut, Segments};
 use crate::routing::Routing;
 use connect::connect;
 pub(crate) use connect::{flow_of_seed, seed_of_flow};
+pub(crate) use host_paths::HostPaths;
+use host_paths::bursts;
 use incast_net::{
     HostConfig, IntakeConfig, LinkChange, LinkChangeKind, Network as Net, NetworkConfig,
     TraceConfig, WireFormat,
@@ -31,14 +33,12 @@ use incast_scenario::{
     Scenario, Scheme, TransportKind, headroom, plan, topology,
 };
 use switches::switch_config;
-pub(crate) use ways::Ways;
-use ways::bursts;
 
 /// A run before its first event.
 pub(crate) struct Built {
     pub(crate) net: Net,
     pub(crate) topology: Arc<Topology>,
-    pub(crate) ways: Arc<Ways>,
+    pub(crate) host_paths: Arc<HostPaths>,
     pub(crate) flows: Arc<Flows>,
     pub(crate) plan: Plan,
     /// The names of all traffic classes.
@@ -81,9 +81,9 @@ pub(crate) fn build(
     let config = configuration(scenario, (&topology, &ports), &routing, &mix, seed, traces);
     let mut net = Net::new(config, watch);
     let mut plan = plan(scenario, &topology, seed, watch);
-    let ways = Arc::new(Ways::new(scenario, &topology, ports, routing));
-    let flows = connect(&mut net, &mut plan, (scenario, &mix), &ways, (seed, watch));
-    pin(&mut net, &flows, &ways);
+    let host_paths = Arc::new(HostPaths::new(scenario, &topology, ports, routing));
+    let flows = connect(&mut net, &mut plan, (scenario, &mix), &host_paths, (seed, watch));
+    pin(&mut net, &flows, &host_paths);
     choose_traces(scenario, &mut net, &topology);
     let (flow_series, queue_series) = series(scenario, &net, &flows);
     net.start(Time::ZERO + scenario.run.warmup, flow_series, queue_series);
@@ -91,7 +91,7 @@ pub(crate) fn build(
     let size_bins = scenario.measure.size_bins.clone();
     let classes = scenario.classes_in(&mix).into_iter().map(|class| class.name).collect();
     let ideal = scenario.measure.ideal;
-    Built { net, topology, ways, flows, plan, classes, cuts, mix, seed, size_bins, ideal }
+    Built { net, topology, host_paths, flows, plan, classes, cuts, mix, seed, size_bins, ideal }
 }
 
 /// Whether to keep time series of flows, and of queues: in a large network they are larger than
@@ -212,14 +212,14 @@ fn link_changes(scenario: &Scenario, topology: &Topology) -> Vec<LinkChange> {
 }
 
 /// Tells switches the ports of connections whose path is given, or in a tree.
-fn pin(net: &mut Net, flows: &Flows, ways: &Ways) {
-    if !ways.routing.pins() {
+fn pin(net: &mut Net, flows: &Flows, host_paths: &HostPaths) {
+    if !host_paths.routing.pins() {
         return;
     }
     for (flow, _) in (0..).zip(flows.iter()) {
-        for leg in flows.all_legs(flow) {
-            for &(switch, port) in &*ways.given(leg) {
-                net.pin(switch, leg.to, leg.label, port);
+        for direction in flows.all_directions(flow) {
+            for &(switch, port) in &*host_paths.given(direction) {
+                net.pin(switch, direction.to, direction.label, port);
             }
         }
     }

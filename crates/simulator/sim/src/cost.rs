@@ -10,11 +10,11 @@ mod time;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::build::{Ways, first_segment};
+use crate::build::{HostPaths, first_segment};
 use crate::routing::Routing;
 use incast_net::TraceConfig;
 use incast_plan::Watch;
-use incast_plan::flows::Leg;
+use incast_plan::flows::Direction;
 use incast_plan::topology::{Node, Topology};
 use incast_scenario::{
     LastingFlow, Opens, RoutingKind, Scenario, Scheme, TransportKind, all_lasting, amounts,
@@ -289,9 +289,10 @@ fn series_rows(scenario: &Scenario, net: &Topology) -> f64 {
 fn endless_wire_bytes(scenario: &Scenario, net: &Arc<Topology>) -> f64 {
     let ports = net.ports();
     let routing = Routing::new(scenario, net, &ports, scenario.run.seed, &Watch::nobody());
-    let ways = Ways::new(scenario, net, ports, routing);
+    let host_paths = HostPaths::new(scenario, net, ports, routing);
     let flows = (0..).zip(all_lasting(scenario, net));
-    let paths: Vec<_> = flows.map(|(label, flow)| ways.links(leg_of(&flow, label))).collect();
+    let paths: Vec<_> =
+        flows.map(|(label, flow)| host_paths.links(direction_of(&flow, label))).collect();
     let mut loads: HashMap<(usize, usize), u64> = HashMap::new();
     for link in paths.iter().flatten() {
         *loads.entry(*link).or_default() += 1;
@@ -304,8 +305,8 @@ fn endless_wire_bytes(scenario: &Scenario, net: &Arc<Topology>) -> f64 {
 }
 
 /// The way of a flow without end, with any label.
-pub(crate) const fn leg_of(flow: &LastingFlow, label: u64) -> Leg {
-    Leg { from: flow.from, to: flow.to, label, routing: flow.routing }
+pub(crate) const fn direction_of(flow: &LastingFlow, label: u64) -> Direction {
+    Direction { from: flow.from, to: flow.to, label, routing: flow.routing }
 }
 
 /// The mean number of links from a host of the largest island to another of it. A way through an

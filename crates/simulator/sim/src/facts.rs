@@ -7,7 +7,7 @@ use incast_cc::{Bytes, Rate, Span};
 use incast_plan::topology::{Node, Topology};
 use incast_scenario::{Scenario, Scheme, headroom, shared_buffers, topology};
 
-use crate::warnings::{Of, Surveyed, survey};
+use crate::warnings::{Scope, Surveyed, survey};
 
 /// The facts of a network and of the paths of its traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,7 +93,7 @@ pub fn facts(scenario: &Scenario, scheme: &Scheme) -> Facts {
         hosts: net.hosts.len(),
         switches: net.switches.len(),
         links: net.cables.len() * 2,
-        paths: shortest_and_longest(&survey(scenario, *scheme, Of::All)),
+        paths: shortest_and_longest(&survey(scenario, *scheme, Scope::All)),
         oversubscription: oversubscription(&net),
         buffer: buffer(scenario, &net),
     }

@@ -12,7 +12,7 @@ use incast_cc::parts::random::{Random, derive};
 use incast_net::{Detours, NO_EDGE, Path, RackPlace, RouteChange, Routes, Table, TableBuilder};
 use incast_plan::RoutingKind;
 use incast_plan::Watch;
-use incast_plan::flows::Leg;
+use incast_plan::flows::Direction;
 use incast_plan::random::purpose;
 use incast_plan::topology::{Node, Ports, Topology};
 use incast_plan::trees::{Tree, spanning_trees};
@@ -81,7 +81,7 @@ impl Routing {
     }
 
     /// The path of packets whose ports are not written down. A given path has no detour.
-    pub(crate) fn unknown(&self, Leg { from, to, label, routing }: Leg) -> Path {
+    pub(crate) fn unknown(&self, Direction { from, to, label, routing }: Direction) -> Path {
         match routing {
             RoutingKind::Ecmp | RoutingKind::SpanningTrees => Path::labelled(label),
             RoutingKind::Single => Path::first(label),
@@ -97,10 +97,10 @@ impl Routing {
         &self,
         topology: &Topology,
         ports: &Ports,
-        leg @ Leg { from, to, .. }: Leg,
+        direction @ Direction { from, to, .. }: Direction,
     ) -> Vec<(usize, usize)> {
-        let mut written = self.unknown(leg);
-        let given = self.given(topology, ports, leg);
+        let mut written = self.unknown(direction);
+        let given = self.given(topology, ports, direction);
         let mut link = ports.hosts[from as usize][0];
         let mut path = vec![link];
         while let Node::Switch(switch) = topology.far_end(link) {
@@ -114,14 +114,19 @@ impl Routing {
     }
 
     /// Whether packets always take the same path.
-    pub(crate) fn is_fixed(&self, leg: Leg) -> bool {
-        self.changes.is_empty() && leg.routing != RoutingKind::Spray
+    pub(crate) fn is_fixed(&self, direction: Direction) -> bool {
+        self.changes.is_empty() && direction.routing != RoutingKind::Spray
     }
 
     /// The hops of a path that switches do not find in their tables: a given path, or the way in a
     /// tree.
-    pub(crate) fn given(&self, topology: &Topology, ports: &Ports, leg: Leg) -> Arc<[Hop]> {
-        let Leg { from, to, label, routing } = leg;
+    pub(crate) fn given(
+        &self,
+        topology: &Topology,
+        ports: &Ports,
+        direction: Direction,
+    ) -> Arc<[Hop]> {
+        let Direction { from, to, label, routing } = direction;
         if let Some(hops) = self.pinned.get(&(from, to)) {
             return Arc::clone(hops);
         }

@@ -26,7 +26,7 @@ use incast_scenario::{NamedScheme, Scenario, Scheme};
 use incast_transport::facts;
 
 pub use dead_locks::dead_lock_warnings;
-pub(crate) use survey::{Of, Surveyed, survey};
+pub(crate) use survey::{Scope, Surveyed, survey};
 
 /// All warnings under `scheme`, which is called `name`: a sentence each.
 pub fn warnings(scenario: &Scenario, name: &str, scheme: &Scheme) -> Vec<String> {
@@ -48,14 +48,14 @@ pub fn warnings(scenario: &Scenario, name: &str, scheme: &Scheme) -> Vec<String>
                  to \"stream\""
             ));
         }
-        warnings.extend(path_warnings(scenario, name, scheme, Of::Scheme(number)));
+        warnings.extend(path_warnings(scenario, name, scheme, Scope::Scheme(number)));
     }
     warnings
 }
 
 /// The warnings about the paths of some traffic.
-fn path_warnings(scenario: &Scenario, name: &str, scheme: &Scheme, of: Of) -> Vec<String> {
-    let paths = survey(scenario, *scheme, of);
+fn path_warnings(scenario: &Scenario, name: &str, scheme: &Scheme, scope: Scope) -> Vec<String> {
+    let paths = survey(scenario, *scheme, scope);
     let mut warnings = cautions::sentences(scenario, (name, scheme), &paths);
     warnings.extend(timeouts::sentence(scenario, (name, scheme), &paths));
     warnings.extend(buffers::sentence(scenario, (name, scheme), &paths));

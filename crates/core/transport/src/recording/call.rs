@@ -54,7 +54,7 @@ pub(super) enum Call {
     Answer { at: Ps, classes: u8, connection: u32, class: u8, packet: Carried },
     Packet { at: Ps, packet: Carried, marked: bool, stamps: Option<Stamps>, then: Option<Then> },
     Stamp { at: Ps, connection: u32, sequence: u64, attempt: u8 },
-    Event(Told),
+    Event(AppEvent),
 }
 
 /// A packet of messages, as it travels: its connection, when it was sent, and its content; [`None`]
@@ -171,13 +171,13 @@ pub(super) struct Limits {
 /// An event for the application.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Told {
+pub(super) enum AppEvent {
     Delivered { connection: u32, message: u64 },
     Completed { connection: u32, message: u64 },
     Sampled { connection: u32, rtt: [Ps; 3], measured: Ps, rate_bps: u64 },
 }
 
-impl From<Event> for Told {
+impl From<Event> for AppEvent {
     fn from(event: Event) -> Self {
         match event {
             Event::Delivered { connection, message } => Self::Delivered { connection, message },

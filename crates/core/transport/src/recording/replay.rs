@@ -5,7 +5,7 @@ use std::fmt;
 use incast_cc::{Span, Time};
 
 use super::broken::{BrokenRecording, Fault};
-use super::call::{Call, Carried, Ps, Stamps, Told};
+use super::call::{AppEvent, Call, Carried, Ps, Stamps};
 use super::lines::Last;
 use super::{RecordedEndpoint, head};
 use crate::connection::CLASSES;
@@ -167,8 +167,8 @@ impl Replay {
                 self.endpoint.on_sent_at(connection, sequence, attempt, at.time()?);
             }
             Call::Event(_) => {
-                let event = self.endpoint.poll_event().map(Told::from);
-                replayed.samples += u64::from(matches!(event, Some(Told::Sampled { .. })));
+                let event = self.endpoint.poll_event().map(AppEvent::from);
+                replayed.samples += u64::from(matches!(event, Some(AppEvent::Sampled { .. })));
             }
         }
         Ok(())

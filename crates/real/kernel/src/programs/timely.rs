@@ -59,7 +59,7 @@ impl super::Program for Program {
         PARAMS
     }
 
-    fn of_hosts(&self) -> &'static [&'static str] {
+    fn host_params(&self) -> &'static [&'static str] {
         OF_HOSTS
     }
 

@@ -162,7 +162,9 @@ fn a_flow_that_is_listed_for_later_leaves_the_labels_of_others_as_they_are() {
              {{ from = \"b0\", to = \"a0\", size = \"1KB\", after = {{ all = [1] }} }},\n\
              {{ from = \"b0\", to = \"a0\", size = \"1KB\", after = {{ all = [1] }} }},\n{later}]"
         ));
-        let of = |flow| plan.flows.all_legs(flow).map(|leg| leg.label).collect::<Vec<_>>();
+        let of = |flow| {
+            plan.flows.all_directions(flow).map(|direction| direction.label).collect::<Vec<_>>()
+        };
         (0..u32::try_from(plan.flows.len()).unwrap()).map(of).collect::<Vec<_>>()
     };
     let few = labels("");

@@ -6,13 +6,13 @@ use incast_cc::Bytes;
 use incast_cc::parts::random::derive;
 use incast_transport::{Address, Opener, Opening, Path, Role, Terms, Transport, random};
 
-use super::ways::Ways;
+use super::host_paths::HostPaths;
 use incast_net::Network as Net;
-use incast_net::{Duties, Oracle, Planned, Way};
+use incast_net::{Duties, Oracle, Planned, QueuePath};
 use incast_plan::Plan;
 use incast_plan::Watch;
 use incast_plan::application::ENDLESS;
-use incast_plan::flows::{End, Flows, Leg, Life};
+use incast_plan::flows::{Direction, End, Flows, Life};
 use incast_plan::random::purpose;
 use incast_scenario::{MOST_CLASSES, Mix, NamedScheme, Scenario};
 
@@ -22,7 +22,7 @@ pub(super) fn connect(
     net: &mut Net,
     plan: &mut Plan,
     (scenario, mix): (&Scenario, &Mix),
-    ways: &Arc<Ways>,
+    host_paths: &Arc<HostPaths>,
     (seed, watch): (u64, &Watch<'_>),
 ) -> Arc<Flows> {
     let flows = Arc::new(std::mem::take(&mut plan.flows));
@@ -36,7 +36,7 @@ pub(super) fn connect(
     let transports: Arc<[_]> = mix.all().iter().map(|named| named.scheme.transport).collect();
     if mix.has_oracle() {
         let kind = |flow| transports[usize::from(flows.scheme(flow, seed))];
-        net.set_oracle(oracle(&flows, &connections, ways, &kind, watch));
+        net.set_oracle(oracle(&flows, &connections, host_paths, &kind, watch));
     }
     let numbers: [u8; MOST_CLASSES] =
         std::array::from_fn(|number| u8::try_from(number).unwrap_or(u8::MAX));
@@ -46,9 +46,9 @@ pub(super) fn connect(
     let duties = connections.into_iter().zip(posts.into_iter().zip(applications));
     for (number, (connections, (posts, applications))) in (0..).zip(duties) {
         watch.steps(connections.len());
-        let (flows, ways) = (Arc::clone(&flows), Arc::clone(ways));
+        let (flows, host_paths) = (Arc::clone(&flows), Arc::clone(host_paths));
         let (transports, classes) = (Arc::clone(&transports), Arc::clone(&classes));
-        let own = Book { host: number, flows, connections, ways, transports, classes, seed };
+        let own = Book { host: number, flows, connections, host_paths, transports, classes, seed };
         let (flows, connections) = (Arc::clone(&own.flows), Arc::clone(&own.connections));
         let duties = Duties { flows, connections, posts, applications };
         net.set_duties(number as usize, own.opener(), duties);
@@ -76,32 +76,36 @@ fn posts(plan: &mut Plan, flows: &Flows, hosts: usize) -> Vec<Vec<Planned>> {
 fn oracle(
     flows: &Flows,
     connections: &[Arc<[u32]>],
-    ways: &Ways,
+    host_paths: &HostPaths,
     kind: &dyn Fn(u32) -> Transport,
     watch: &Watch<'_>,
 ) -> Oracle {
     let way = |end, flow: u32| {
         watch.step();
         let sends = flows[flow as usize].sender() == end;
-        if sends { ways.way(flows.legs(flow, end), kind(flow)) } else { Way::default() }
+        if sends {
+            host_paths.queue_path(flows.directions(flow, end), kind(flow))
+        } else {
+            QueuePath::default()
+        }
     };
     let of_host = |(host, own): (u32, &Arc<[u32]>)| {
         let own = (0..).zip(&**own);
         own.map(|(connection, &flow)| way((host, connection), flow)).collect()
     };
-    Oracle { ways: (0..).zip(connections).map(of_host).collect() }
+    Oracle { paths: (0..).zip(connections).map(of_host).collect() }
 }
 
-/// The seed of the end of a connection from which `leg` leads.
-fn connection_seed(run: u64, leg: Leg) -> u64 {
-    derive(run, purpose::CONNECTION, &[leg.label])
+/// The seed of the end of a connection from which `direction` leads.
+fn connection_seed(run: u64, direction: Direction) -> u64 {
+    derive(run, purpose::CONNECTION, &[direction.label])
 }
 
 /// The flow whose algorithm was started with `seed`, which no other flow has.
 pub(crate) fn flow_of_seed(flows: &Flows, run: u64, seed: u64) -> Option<u32> {
     (0..).zip(flows.iter()).map(|(number, flow)| (number, flow.sender())).find_map(
         |(number, end)| {
-            let connection = connection_seed(run, flows.legs(number, end)[0]);
+            let connection = connection_seed(run, flows.directions(number, end)[0]);
             (derive(connection, random::ALGORITHM, &[]) == seed).then_some(number)
         },
     )
@@ -113,7 +117,7 @@ pub(crate) fn flow_of_seed(flows: &Flows, run: u64, seed: u64) -> Option<u32> {
 /// There is no such flow.
 pub(crate) fn seed_of_flow(flows: &Flows, run: u64, number: usize) -> u64 {
     let (end, number) = (flows[number].sender(), u32::try_from(number).unwrap_or(u32::MAX));
-    derive(connection_seed(run, flows.legs(number, end)[0]), random::ALGORITHM, &[])
+    derive(connection_seed(run, flows.directions(number, end)[0]), random::ALGORITHM, &[])
 }
 
 /// The facts that one host needs to open its connections.
@@ -122,7 +126,7 @@ struct Book {
     flows: Arc<Flows>,
     /// The flow of each of the host's connections.
     connections: Arc<[u32]>,
-    ways: Arc<Ways>,
+    host_paths: Arc<HostPaths>,
     /// The transport of each scheme.
     transports: Arc<[Transport]>,
     /// The class in which the data of each traffic class begins, under each scheme.
@@ -138,14 +142,14 @@ impl Book {
 
     fn opening(&self, connection: u32) -> Opening {
         let number = self.connections[connection as usize];
-        let (flow, legs) =
-            (&self.flows[number as usize], self.flows.legs(number, (self.host, connection)));
+        let (flow, directions) =
+            (&self.flows[number as usize], self.flows.directions(number, (self.host, connection)));
         let End { role, peer, peer_connection } = flow.end(self.host, connection);
         let treatment = self.flows.treatment(flow);
         let sends = matches!(role, Role::Sender | Role::Requester);
         let scheme = self.flows.scheme(number, self.seed);
         let transport = self.transports[usize::from(scheme)];
-        let path = || self.ways.path(legs, transport);
+        let path = || self.host_paths.path(directions, transport);
         let terms = Terms {
             transport,
             scheme,
@@ -154,8 +158,8 @@ impl Book {
             weight: treatment.weight,
             once: flow.life == Life::Once,
         };
-        let address = Address { host: peer, route: self.ways.route(legs[0]).bits() };
-        let seed = connection_seed(self.seed, legs[0]);
+        let address = Address { host: peer, route: self.host_paths.route(directions[0]).bits() };
+        let seed = connection_seed(self.seed, directions[0]);
         Opening { terms, role, peer: peer_connection, address, seed }
     }
 }
@@ -207,7 +211,7 @@ mod tests {
                 host,
                 flows: Arc::clone(&built.flows),
                 connections: connections.into(),
-                ways: Arc::clone(&built.ways),
+                host_paths: Arc::clone(&built.host_paths),
                 transports: [Transport::Message].into(),
                 classes: [[0; MOST_CLASSES]].into(),
                 seed: 1,

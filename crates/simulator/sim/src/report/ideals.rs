@@ -161,7 +161,9 @@ struct Course {
 fn rows<'a>(built: &Built, messages: &'a [Message]) -> Vec<Row<'a>> {
     let mut fabric = Fabric {
         rates: (0..built.topology.cables.len())
-            .flat_map(|cable| [0, 1].map(|end| bytes_per_ps(built.ways.carries((cable, end)))))
+            .flat_map(|cable| {
+                [0, 1].map(|end| bytes_per_ps(built.host_paths.carries((cable, end))))
+            })
             .collect(),
         ways: Vec::new(),
     };
@@ -224,26 +226,26 @@ fn rows<'a>(built: &Built, messages: &'a [Message]) -> Vec<Row<'a>> {
 }
 
 fn course(built: &Built, number: u32, fabric: &mut Fabric, hosts: &mut Vec<(u32, u32)>) -> Course {
-    let [leg, _] = built.flows.legs(number, built.flows[number as usize].sender());
+    let [direction, _] = built.flows.directions(number, built.flows[number as usize].sender());
     let link = |(cable, end): (usize, usize)| cable * 2 + end;
     #[expect(clippy::cast_possible_truncation, reason = "links and ways are numbered in 32 bits")]
     let way = {
-        let shares = built.ways.shares(leg);
+        let shares = built.host_paths.shares(direction);
         let parts = shares.into_iter().map(|(at, part)| Part { link: link(at) as u32, part });
         fabric.ways.push(parts.collect());
-        hosts.push((leg.from, leg.to));
+        hosts.push((direction.from, direction.to));
         fabric.ways.len() as u32 - 1
     };
-    let links = built.ways.links(leg);
+    let links = built.host_paths.links(direction);
     let cable = |place: usize| &built.topology.cables[links[place].0];
     let [request, payload] = courses(built, number);
     let plain: Vec<_> = payload.iter().map(|link| link.without_burst()).collect();
     let cut = cut(built, number);
     let request = if request.is_empty() { Span::ZERO } else { cut.ideal(cut.request, &request) };
-    let (last, is_fixed) = (links.len() - 1, built.ways.is_fixed(leg));
+    let (last, is_fixed) = (links.len() - 1, built.host_paths.is_fixed(direction));
     // The rate of a slow receiver bounds its messages as its link does.
     let (end, rates) =
-        (links[last], [built.ways.carries(links[last]), built.topology.rate(links[last])]);
+        (links[last], [built.host_paths.carries(links[last]), built.topology.rate(links[last])]);
     let peak = if rates[0] < rates[1] { rates[0] } else { cable(last).peaks[end.1] };
     let between = (1..last).map(|place| cable(place).delay).sum();
     Course {

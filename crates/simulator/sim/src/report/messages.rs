@@ -159,7 +159,7 @@ fn take_flow<'a, 'b>(begun: &mut &'a [&'b Begun], flow: u32) -> (&'a [&'b Begun]
 /// request.
 pub(super) fn courses(built: &Built, number: u32) -> [Vec<Link>; 2] {
     let flow = &built.flows[number as usize];
-    let of = |end| built.ways.course(built.flows.legs(number, end)[0]);
+    let of = |end| built.host_paths.course(built.flows.directions(number, end)[0]);
     let request = match flow.operation {
         Operation::Write => Vec::new(),
         Operation::Read => of((flow.source, flow.posting())),

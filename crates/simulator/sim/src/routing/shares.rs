@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use incast_plan::RoutingKind;
-use incast_plan::flows::Leg;
+use incast_plan::flows::Direction;
 use incast_plan::topology::{Node, Ports, Topology};
 
 use super::Routing;
@@ -15,10 +15,14 @@ impl Routing {
         &self,
         topology: &Topology,
         ports: &Ports,
-        leg @ Leg { from, to, routing, .. }: Leg,
+        direction @ Direction { from, to, routing, .. }: Direction,
     ) -> Vec<((usize, usize), f64)> {
         if routing != RoutingKind::Spray || self.pinned.contains_key(&(from, to)) {
-            return self.path(topology, ports, leg).into_iter().map(|link| (link, 1.0)).collect();
+            return self
+                .path(topology, ports, direction)
+                .into_iter()
+                .map(|link| (link, 1.0))
+                .collect();
         }
         let goal = topology.edge(to);
         let Some(edge) = self.edges.iter().position(|&edge| edge == goal as usize) else {

@@ -34,8 +34,8 @@ impl Net {
 
     fn path(&self, from: u32, to: u32, connection: u32) -> Vec<(usize, usize)> {
         let label = derive(0, "test", &[from, to, connection].map(u64::from)) >> 8;
-        let leg = Leg { from, to, label, routing: self.kind };
-        self.routing.path(&self.topology, &self.ports, leg)
+        let direction = Direction { from, to, label, routing: self.kind };
+        self.routing.path(&self.topology, &self.ports, direction)
     }
 
     /// The names of the switches on a path.
@@ -307,7 +307,7 @@ fn a_group_that_is_cut_off_is_left_out() {
     let mut net = Net::of(&format!("{DRAGONFLY}\n[routing]\nkind = \"valiant\"\n{events}"));
     let before = (0..500).map(|i| groups_on(&net, 0, 9, i)).collect::<Vec<_>>();
     assert!(
-        !net.routing.is_fixed(Leg { from: 0, to: 1, label: 0, routing: net.kind })
+        !net.routing.is_fixed(Direction { from: 0, to: 1, label: 0, routing: net.kind })
             && before.iter().any(|groups| groups.contains(&2))
     );
     for RouteChange { switch, table, .. } in net.routing.changes.clone() {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use incast_cc::{Bytes, PathFacts, Rate, Span};
 
-use crate::build::{Ways, cut};
-use crate::cost::leg_of;
+use crate::build::{HostPaths, cut};
+use crate::cost::direction_of;
 use crate::routing::Routing;
-use incast_plan::flows::Leg;
+use incast_plan::flows::Direction;
 use incast_plan::topology::{Node, Topology};
 use incast_plan::{RoutingKind, Watch};
 use incast_scenario::{LastingFlow, Operation, Scenario, Scheme, TrafficScheme, TransportKind};
@@ -47,14 +47,14 @@ struct Pair {
 
 /// The traffic whose paths are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum Scope {
     /// All traffic.
     All,
     /// The traffic with flows under the scheme of this number ([`Scenario::mix`]).
     Scheme(u8),
 }
 
-impl Of {
+impl Scope {
     /// Whether traffic with the scheme `number` counts; `shared` if only a share of it has that
     /// scheme.
     fn counts(self, number: u8, shared: bool) -> bool {
@@ -69,30 +69,30 @@ impl Of {
 type Loads = BTreeMap<(usize, usize), u64>;
 
 /// The paths of the traffic by the first routes, one of each kind.
-pub(crate) fn survey(scenario: &Scenario, scheme: Scheme, of: Of) -> Vec<Surveyed> {
+pub(crate) fn survey(scenario: &Scenario, scheme: Scheme, scope: Scope) -> Vec<Surveyed> {
     let net = Arc::new(topology(scenario));
     let ports = net.ports();
     let shared = shared_buffers(scenario, &net, &ports);
     let routing = Routing::new(scenario, &net, &ports, scenario.run.seed, &Watch::nobody());
-    let ways = Ways::new(scenario, &net, ports, routing);
+    let host_paths = HostPaths::new(scenario, &net, ports, routing);
     // Flows without end share their links with each other all the time. Traffic that comes and goes
     // does not.
     let mut loads = Loads::new();
     let mut pairs = BTreeSet::new();
     for (label, flow) in (0..).zip(lasting(scenario, &net)) {
-        for link in ways.links(leg_of(&flow, label)) {
+        for link in host_paths.links(direction_of(&flow, label)) {
             *loads.entry(link).or_default() += 1;
         }
         let LastingFlow { from, to, class, routing, scheme, shared } = flow;
-        if of.counts(scheme, shared) {
+        if scope.counts(scheme, shared) {
             pairs.insert(Pair { from, to, class, unit: None, routing });
         }
     }
-    pairs.extend(others(scenario, &net, of));
+    pairs.extend(others(scenario, &net, scope));
     let mut seen = BTreeSet::new();
     let mut paths = Vec::new();
     for pair in pairs {
-        let path = look(scenario, scheme, (&net, &ways, &loads, &shared), pair);
+        let path = look(scenario, scheme, (&net, &host_paths, &loads, &shared), pair);
         let facts = &path.facts;
         let kind = (facts.network_rtt, facts.product, facts.queue, facts.flows, facts.hop_count);
         if seen.insert((kind, facts.share.as_bps(), facts.lasting)) {
@@ -103,7 +103,7 @@ pub(crate) fn survey(scenario: &Scenario, scheme: Scheme, of: Of) -> Vec<Surveye
 }
 
 /// Pairs of hosts of traffic that comes and goes: one for each kind of host at either end.
-fn others(scenario: &Scenario, net: &Topology, of: Of) -> Vec<Pair> {
+fn others(scenario: &Scenario, net: &Topology, scope: Scope) -> Vec<Pair> {
     let ports = net.ports();
     let mut pairs = Vec::new();
     for (number, traffic) in scenario.traffic.iter().enumerate() {
@@ -118,7 +118,7 @@ fn others(scenario: &Scenario, net: &Topology, of: Of) -> Vec<Pair> {
         };
         let own = scenario.scheme_number(traffic);
         let shared = traffic.common.scheme.as_ref().is_some_and(TrafficScheme::is_shared);
-        if traffic.is_endless() || !of.counts(own, shared) {
+        if traffic.is_endless() || !scope.counts(own, shared) {
             continue;
         }
         if let Some(named) = traffic.pairs() {
@@ -167,21 +167,21 @@ fn others(scenario: &Scenario, net: &Topology, of: Of) -> Vec<Pair> {
 fn look(
     scenario: &Scenario,
     scheme: Scheme,
-    (net, ways, loads, shared): (&Topology, &Ways, &Loads, &[Bytes]),
+    (net, host_paths, loads, shared): (&Topology, &HostPaths, &Loads, &[Bytes]),
     pair: Pair,
 ) -> Surveyed {
     let transport = &scenario.transport;
     let Pair { from, to, routing, .. } = pair;
-    let there = ways.links(Leg { from, to, label: 0, routing });
-    let back = ways.links(Leg { from: to, to: from, label: 0, routing });
+    let there = host_paths.links(Direction { from, to, label: 0, routing });
+    let back = host_paths.links(Direction { from: to, to: from, label: 0, routing });
     let cut = cut(scenario, scheme);
     let segment = match scheme.transport {
         TransportKind::Message => transport.segment,
         TransportKind::Stream => cut.payload,
     };
     let unit = pair.unit.map_or(segment, |unit| unit.min(segment));
-    let rates = ways.plain(&there);
-    let answer = transport.ack_turnaround + ways.delay(&back, transport.ack);
+    let rates = host_paths.plain(&there);
+    let answer = transport.ack_turnaround + host_paths.delay(&back, transport.ack);
     let rtt = cut.ideal(unit, &rates) + answer;
     let line_rate = net.rate(there[0]);
     let wire = unit + cut.header * unit.get().div_ceil(cut.payload.get().max(1));

@@ -29,7 +29,7 @@ fn star(assignments: &[&str]) -> Document {
 /// The warnings about the paths of the traffic.
 fn warnings(document: &Document, name: &str) -> Vec<String> {
     let scenario = document.scenario();
-    super::path_warnings(scenario, name, &scenario.scheme(name).unwrap(), super::Of::Scheme(0))
+    super::path_warnings(scenario, name, &scenario.scheme(name).unwrap(), super::Scope::Scheme(0))
 }
 
 /// Asserts one warning for each of `parts`, which contains it, and none with `remedy`.

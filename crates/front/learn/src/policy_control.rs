@@ -14,7 +14,7 @@ const ANSWER: Span = Span::from_ps(1);
 
 /// The place where a flow and its learner meet between two steps.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct Exchange {
     /// The observation of the last interval.
     pub(crate) observation: Observation,
     /// The action that comes next; none before the first.
@@ -25,13 +25,13 @@ pub(crate) struct Seat {
     holders: usize,
 }
 
-impl Default for Seat {
+impl Default for Exchange {
     fn default() -> Self {
         Self { observation: Observation::NONE, action: None, started: false, holders: 0 }
     }
 }
 
-impl Seat {
+impl Exchange {
     /// Whether the flow has ended: it had started, and nobody has its state any more.
     pub(crate) const fn has_ended(&self) -> bool {
         self.started && self.holders == 0
@@ -42,18 +42,18 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A seat that a flow holds.
+/// An exchange that a flow holds.
 #[derive(Debug)]
-pub(crate) struct Held(Arc<Mutex<Seat>>);
+pub(crate) struct Held(Arc<Mutex<Exchange>>);
 
 impl Held {
-    pub(crate) fn new(seat: &Arc<Mutex<Seat>>) -> Self {
+    pub(crate) fn new(exchange: &Arc<Mutex<Exchange>>) -> Self {
         {
-            let mut taken = lock(seat);
+            let mut taken = lock(exchange);
             taken.holders += 1;
             taken.started = true;
         }
-        Self(Arc::clone(seat))
+        Self(Arc::clone(exchange))
     }
 }
 
@@ -82,7 +82,7 @@ impl Policy {
     /// Hands over the observation of an interval.
     fn observe(&mut self, observation: &Observation) {
         match self {
-            Self::Outside(seat) => lock(&seat.0).observation = *observation,
+            Self::Outside(exchange) => lock(&exchange.0).observation = *observation,
             Self::Tree(tree, action) => *action = tree.action(&observation.features),
         }
     }
@@ -90,7 +90,7 @@ impl Policy {
     /// The action that answers the last observation.
     fn action(&self) -> Option<f32> {
         match self {
-            Self::Outside(seat) => lock(&seat.0).action,
+            Self::Outside(exchange) => lock(&exchange.0).action,
             Self::Tree(_, action) => Some(*action),
         }
     }
@@ -98,7 +98,7 @@ impl Policy {
 
 /// A flow under a policy.
 #[derive(Clone, Debug)]
-pub(crate) struct Pilot {
+pub(crate) struct PolicyControl {
     control: Control,
     policy: Policy,
     monitor: Monitor,
@@ -110,9 +110,9 @@ pub(crate) struct Pilot {
     answers: bool,
 }
 
-impl Pilot {
+impl PolicyControl {
     pub(crate) fn new(control: Control, policy: Policy, flow: &Flow) -> Self {
-        let mut pilot = Self {
+        let mut flow_control = Self {
             control,
             policy,
             monitor: Monitor::new(flow, control.interval),
@@ -123,9 +123,9 @@ impl Pilot {
             answers: false,
         };
         // The answer to the observations of a flow that has not started.
-        pilot.act();
-        pilot.await_end(flow.now);
-        pilot
+        flow_control.act();
+        flow_control.await_end(flow.now);
+        flow_control
     }
 
     fn act(&mut self) {
@@ -153,7 +153,7 @@ impl Pilot {
     }
 }
 
-impl CongestionControl for Pilot {
+impl CongestionControl for PolicyControl {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         self.monitor.on_ack(ack);
     }

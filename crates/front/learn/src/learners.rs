@@ -1,4 +1,4 @@
-//! The algorithm of a run in which some flows are a learner's: these have a seat each, and the
+//! The algorithm of a run in which some flows are a learner's: these have an exchange each, and the
 //! others an ordinary algorithm.
 
 use std::collections::HashMap;
@@ -10,25 +10,25 @@ use incast_cc::param::{Conflict, Info, Need, Param, SetError};
 use incast_cc::{AnyAlgorithm, Flow};
 
 use crate::action::Control;
-use crate::pilot::{Held, Pilot, Policy, Seat, lock};
+use crate::policy_control::{Exchange, Held, Policy, PolicyControl, lock};
 
 /// The flows of the present run.
 struct Present {
     others: AnyAlgorithm,
-    /// The seats, by the seeds of the flows.
-    seats: HashMap<u64, Arc<Mutex<Seat>>>,
+    /// The exchanges, by the seeds of the flows.
+    exchanges: HashMap<u64, Arc<Mutex<Exchange>>>,
 }
 
 /// The algorithm of all runs of an environment, one after the other.
 #[derive(Clone)]
-pub(crate) struct Pilots {
+pub(crate) struct LearnersAlgorithm {
     present: Arc<Mutex<Present>>,
     control: Control,
 }
 
-impl Pilots {
+impl LearnersAlgorithm {
     pub(crate) fn new(control: Control, others: AnyAlgorithm) -> Self {
-        let present = Present { others, seats: HashMap::new() };
+        let present = Present { others, exchanges: HashMap::new() };
         Self { present: Arc::new(Mutex::new(present)), control }
     }
 
@@ -39,14 +39,14 @@ impl Pilots {
 
     /// Begins a run with this algorithm for the flows that are not the learner's.
     pub(crate) fn begin(&self, others: AnyAlgorithm) {
-        *lock(&self.present) = Present { others, seats: HashMap::new() };
+        *lock(&self.present) = Present { others, exchanges: HashMap::new() };
     }
 
-    /// Gives the flow whose algorithm is started with `seed` a seat.
-    pub(crate) fn seat(&self, seed: u64) -> Arc<Mutex<Seat>> {
-        let seat = Arc::new(Mutex::new(Seat::default()));
-        lock(&self.present).seats.insert(seed, Arc::clone(&seat));
-        seat
+    /// Gives the flow whose algorithm is started with `seed` an exchange.
+    pub(crate) fn exchange(&self, seed: u64) -> Arc<Mutex<Exchange>> {
+        let exchange = Arc::new(Mutex::new(Exchange::default()));
+        lock(&self.present).exchanges.insert(seed, Arc::clone(&exchange));
+        exchange
     }
 
     fn others(&self) -> AnyAlgorithm {
@@ -54,7 +54,7 @@ impl Pilots {
     }
 }
 
-impl GuestAlgorithm for Pilots {
+impl GuestAlgorithm for LearnersAlgorithm {
     fn info(&self) -> &'static Info {
         self.others().info()
     }
@@ -85,10 +85,10 @@ impl GuestAlgorithm for Pilots {
 
     fn start(&self, flow: &Flow) -> Box<dyn GuestControl> {
         let present = lock(&self.present);
-        match present.seats.get(&flow.seed) {
-            Some(seat) => {
-                let policy = Policy::Outside(Held::new(seat));
-                Box::new(Pilot::new(self.control, policy, flow))
+        match present.exchanges.get(&flow.seed) {
+            Some(exchange) => {
+                let policy = Policy::Outside(Held::new(exchange));
+                Box::new(PolicyControl::new(self.control, policy, flow))
             }
             None => Box::new(present.others.start(flow)),
         }

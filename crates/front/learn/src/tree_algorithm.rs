@@ -9,16 +9,16 @@ use incast_cc::param::{Info, Kind, Param, SetError, Transport};
 use incast_sim::scenario::guests;
 
 use crate::observation::WIDTH;
-use crate::pilot::{Pilot, Policy};
+use crate::policy_control::{Policy, PolicyControl};
 use crate::tree::{Tree, TreeError};
 
 /// A tree as an algorithm.
-struct Planted {
+struct TreeAlgorithm {
     info: &'static Info,
     tree: Arc<Tree>,
 }
 
-impl GuestAlgorithm for Planted {
+impl GuestAlgorithm for TreeAlgorithm {
     fn info(&self) -> &'static Info {
         self.info
     }
@@ -42,7 +42,7 @@ impl GuestAlgorithm for Planted {
     fn start(&self, flow: &Flow) -> Box<dyn GuestControl> {
         let first = self.tree.action(&[0.0; WIDTH]);
         let policy = Policy::Tree(Arc::clone(&self.tree), first);
-        Box::new(Pilot::new(self.tree.control, policy, flow))
+        Box::new(PolicyControl::new(self.tree.control, policy, flow))
     }
 }
 
@@ -60,7 +60,7 @@ pub fn make_known(name: &str, tree: Tree) -> Result<Guest, TreeError> {
         transport: Transport::Message,
         source: "incast.learning.distill",
     }));
-    let guest = Guest::keep(Planted { info, tree: Arc::new(tree) });
+    let guest = Guest::keep(TreeAlgorithm { info, tree: Arc::new(tree) });
     guests::make_known(guest)?;
     Ok(guest)
 }

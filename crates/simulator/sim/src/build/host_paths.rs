@@ -1,4 +1,4 @@
-//! Ways: how packets get from host to host, and how long that takes without queues.
+//! Paths between hosts: how packets get from host to host, and how long that takes without queues.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use incast_transport::{Path, Transport};
 use crate::ideal::Link;
 use crate::routing::{Hop, Routing};
 use incast_net as routes;
-use incast_net::Way;
+use incast_net::QueuePath;
 use incast_plan::RoutingKind;
-use incast_plan::flows::Leg;
+use incast_plan::flows::Direction;
 use incast_plan::topology::{Node, Ports, Topology};
 use incast_scenario::Scenario;
 
-/// The ways between hosts, by the first routes.
-pub(crate) struct Ways {
+/// The paths between hosts, by the first routes.
+pub(crate) struct HostPaths {
     topology: Arc<Topology>,
     ports: Ports,
     pub(super) routing: Routing,
@@ -41,7 +41,7 @@ pub(super) fn bursts(scenario: &Scenario, topology: &Topology) -> Vec<[Bytes; 2]
     shaped.map(|cable| cable.rates.map(burst)).collect()
 }
 
-impl Ways {
+impl HostPaths {
     pub(crate) fn new(
         scenario: &Scenario,
         topology: &Arc<Topology>,
@@ -64,17 +64,17 @@ impl Ways {
     }
 
     /// The links from one host to another.
-    pub(crate) fn links(&self, leg: Leg) -> Vec<(usize, usize)> {
-        self.routing.path(&self.topology, &self.ports, leg)
+    pub(crate) fn links(&self, direction: Direction) -> Vec<(usize, usize)> {
+        self.routing.path(&self.topology, &self.ports, direction)
     }
 
     /// The links from one host to another, as the ideal of a message counts them.
-    pub(crate) fn course(&self, leg: Leg) -> Vec<Link> {
+    pub(crate) fn course(&self, direction: Direction) -> Vec<Link> {
         let burst = |(cable, end): (usize, usize)| {
             let is_shaped = matches!(self.topology.cables[cable].ends[end], Node::Switch(_));
             self.bursts.get(cable).map(|bursts| bursts[end]).filter(|_| is_shaped)
         };
-        let links = self.links(leg);
+        let links = self.links(direction);
         let mut course = self.plain(&links);
         for (link, &of) in course.iter_mut().zip(&links) {
             link.burst = burst(of);
@@ -84,27 +84,31 @@ impl Ways {
 
     /// The hops of a way that switches are told, if they do not find it in their tables. Where
     /// packets carry all ports of a tree, they are told nothing.
-    pub(super) fn given(&self, leg: Leg) -> Arc<[Hop]> {
-        let carried = leg.routing == RoutingKind::SpanningTrees
-            && self.route(leg) != self.routing.unknown(leg);
-        if carried { Arc::default() } else { self.routing.given(&self.topology, &self.ports, leg) }
+    pub(super) fn given(&self, direction: Direction) -> Arc<[Hop]> {
+        let carried = direction.routing == RoutingKind::SpanningTrees
+            && self.route(direction) != self.routing.unknown(direction);
+        if carried {
+            Arc::default()
+        } else {
+            self.routing.given(&self.topology, &self.ports, direction)
+        }
     }
 
     /// The links from one host to another, and the part of the packets that takes each.
-    pub(crate) fn shares(&self, leg: Leg) -> Vec<((usize, usize), f64)> {
-        self.routing.shares(&self.topology, &self.ports, leg)
+    pub(crate) fn shares(&self, direction: Direction) -> Vec<((usize, usize), f64)> {
+        self.routing.shares(&self.topology, &self.ports, direction)
     }
 
     /// Whether all packets of a connection take one way, from the beginning to the end of a run.
-    pub(crate) fn is_fixed(&self, leg: Leg) -> bool {
-        self.routing.is_fixed(leg)
+    pub(crate) fn is_fixed(&self, direction: Direction) -> bool {
+        self.routing.is_fixed(direction)
     }
 
     /// The ports of switches on the way, unless the way may change or packets take several.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
-    pub(super) fn route(&self, leg: Leg) -> routes::Path {
-        let unknown = self.routing.unknown(leg);
-        if !self.routing.is_fixed(leg) {
+    pub(super) fn route(&self, direction: Direction) -> routes::Path {
+        let unknown = self.routing.unknown(direction);
+        if !self.routing.is_fixed(direction) {
             return unknown;
         }
         let port = |link @ &(cable, end): &(usize, usize)| {
@@ -112,7 +116,7 @@ impl Ways {
             let own = &self.ports.switches[switch as usize];
             own.iter().position(|own| own == link).map(|port| port as u16)
         };
-        let ports: Vec<_> = self.links(leg).iter().filter_map(port).collect();
+        let ports: Vec<_> = self.links(direction).iter().filter_map(port).collect();
         routes::Path::of(&ports, unknown)
     }
 
@@ -154,17 +158,17 @@ impl Ways {
     }
 
     /// The way to the other end of a connection of this kind, and the way back.
-    pub(super) fn path(&self, legs: [Leg; 2], kind: Transport) -> Path {
-        let [there, back] = legs.map(|leg| self.links(leg));
+    pub(super) fn path(&self, directions: [Direction; 2], kind: Transport) -> Path {
+        let [there, back] = directions.map(|direction| self.links(direction));
         let rtt =
             self.delay(&there, self.packet(kind)) + self.turnaround + self.delay(&back, self.ack);
         Path { base_rtt: Some(rtt), hop_count: u8::try_from(there.len()).unwrap_or(u8::MAX) }
     }
 
-    /// The oracle's way for a connection whose data takes the first of these legs.
+    /// The oracle's path for a connection whose data takes the first of these directions.
     #[expect(clippy::cast_possible_truncation, reason = "a switch's ports fit 16 bits")]
-    pub(super) fn way(&self, legs: [Leg; 2], kind: Transport) -> Way {
-        let (links, rtt) = (self.links(legs[0]), self.path(legs, kind).base_rtt);
+    pub(super) fn queue_path(&self, directions: [Direction; 2], kind: Transport) -> QueuePath {
+        let (links, rtt) = (self.links(directions[0]), self.path(directions, kind).base_rtt);
         let sender = self.topology.rate(links[0]).time_for(self.packet(kind));
         let rtt = rtt.unwrap_or(Span::ZERO);
         let queues = links.iter().filter_map(|link @ &(cable, end)| {
@@ -172,6 +176,6 @@ impl Ways {
             let port = self.ports.switches[switch as usize].iter().position(|own| own == link)?;
             Some((switch, port as u16, self.topology.rate(*link)))
         });
-        Way { network_rtt: rtt.saturating_sub(sender), queues: queues.collect() }
+        QueuePath { network_rtt: rtt.saturating_sub(sender), queues: queues.collect() }
     }
 }
