@@ -130,7 +130,6 @@ def test_an_experiment_gives_rows_verdicts_and_figures(file: Path, tmp_path: Pat
     assert "by a factor of" in found.verdicts[2].why
     folder = out / "".join(found.experiment.name)
     for name in ("bars", "lines", "rtt", "queue"):
-        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (folder / f"{name}.svg").stat().st_size > 1000
         assert len(pl.read_csv(folder / f"{name}.csv")) > 1
     said = json.loads((folder / "result.json").read_text())

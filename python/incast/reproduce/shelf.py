@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incast.base import staging
-from incast.figures.canvas import save_both
+from incast.figures.canvas import save
 from incast.reproduce import figures
 from incast.reproduce.outcome import Outcome
 from incast.results.store import unwritable
@@ -21,7 +21,7 @@ class WrittenOutcome:
 
 
 def write(of: Outcome, out: Path) -> WrittenOutcome:
-    """Writes figures (PNG, SVG, CSV), `rows.csv` and, last, `result.json`.
+    """Writes figures (SVG, CSV), `rows.csv` and, last, `result.json`.
 
     Raises:
         OutputError: It cannot be written; what was there before may be in part replaced.
@@ -32,7 +32,7 @@ def write(of: Outcome, out: Path) -> WrittenOutcome:
         folder.mkdir(parents=True, exist_ok=True)
         staging.clean(folder)
         for one in drawn:
-            save_both(one.figure, folder / one.name)
+            save(one.figure, folder / f"{one.name}.svg")
             put(folder / f"{one.name}.csv", one.data.write_csv())
         put(folder / "rows.csv", of.rows.write_csv())
         text = json.dumps(of.to_dict(), indent=2, allow_nan=False)
