@@ -16,9 +16,10 @@ from incast.lab.programs import BpfProgram, listed
 STUB = """#!/bin/sh
 case $1 in
 algorithms) echo '[
-    {"name": "timely", "preset": "zhu", "line_rate": true, "parameters": {"t_low": "50us"},
-     "of_hosts": {"min_filter": "500us"}},
-    {"name": "dctcp", "preset": null, "line_rate": false, "parameters": {}, "of_hosts": {}}]' ;;
+    {"name": "timely", "preset": "zhu", "line_rate": true, "ecn": false,
+     "parameters": {"t_low": "50us"}, "host_params": {"min_filter": "500us"}},
+    {"name": "dctcp", "preset": null, "line_rate": false, "ecn": true, "parameters": {},
+     "host_params": {}}]' ;;
 *) echo "$*" >> "$0.asked" ;;
 esac
 """
@@ -79,7 +80,10 @@ def test_what_is_attached_is_simulated(tmp_path: Path, scheme: str, simulated: s
 
 
 TIMELY = BpfProgram(
-    preset="linux-tcp", line_rate=True, of_hosts={"min_filter": "500us", "initial_rate": "share"}
+    preset="linux-tcp",
+    line_rate=True,
+    ecn=False,
+    host_params={"min_filter": "500us", "initial_rate": "share"},
 )
 
 
@@ -141,8 +145,8 @@ def test_what_was_built_attaches_presets_of_the_simulator() -> None:
     if program is None:
         pytest.skip("incast-kernel is not built (make kernel)")
     found = listed(program)
-    assert found["dctcp"] == BpfProgram(preset=None, line_rate=False, of_hosts={})
+    assert found["dctcp"] == BpfProgram(preset=None, line_rate=False, ecn=True, host_params={})
     presets = {one.name: [preset.name for preset in one.presets] for one in _core.algorithms()}
     for name, one in found.items():
         assert one.preset is None or one.preset in presets[name], name
-    assert found["timely"].of_hosts["min_filter"] == "500us"
+    assert found["timely"].host_params["min_filter"] == "500us"

@@ -19,7 +19,8 @@ _LINUX_NAMES = {"cubic": "cubic", "bbr": "bbr", "newreno": "reno"}
 def on_hosts(bed: Bed, kernel: Path, scheme: str, knobs: Sequence[str]) -> Iterator[str]:
     """Attaches a scheme, as `attached` does; hosts ask for ECN if the scheme needs it."""
     with attached(bed.plan, kernel, scheme, knobs) as name:
-        ecn = 1 if parts(scheme).algorithm == "dctcp" else 2
+        program = listed(kernel).get(parts(scheme).algorithm)
+        ecn = 1 if program and program.ecn else 2
         for host in bed.plan.hosts:
             write = f"echo {ecn} > /proc/sys/net/ipv4/tcp_ecn"
             call(*bed.inside(host.name, "sh", "-c", write))

@@ -41,7 +41,7 @@ def attached(
     values = {"transport": "stream"}
     if preset and preset != program.preset:
         own = next((one.values for one in algorithm.presets if one.name == preset), {})
-        values |= {key: value for key, value in program.of_hosts.items() if key not in own}
+        values |= {key: value for key, value in program.host_params.items() if key not in own}
     if chosen := preset or program.preset:
         values["preset"] = chosen
     given = (one.partition("=")[::2] for one in [*settings, *knobs_of(name, knobs)])

@@ -18,7 +18,9 @@ class BpfProgram:
     """The preset that is attached if none is named; None for the algorithm's own defaults."""
     line_rate: bool
     """Whether the program has to know the rate of the NIC."""
-    of_hosts: Mapping[str, str]
+    ecn: bool
+    """Whether its connections must have agreed on ECN."""
+    host_params: Mapping[str, str]
     """The parameters that every preset takes from `preset` unless it sets them itself."""
 
 
@@ -38,7 +40,10 @@ def listed(kernel: Path) -> Mapping[str, BpfProgram]:
     try:
         return {
             one["name"]: BpfProgram(
-                preset=one["preset"], line_rate=one["line_rate"], of_hosts=one["of_hosts"]
+                preset=one["preset"],
+                line_rate=one["line_rate"],
+                ecn=one["ecn"],
+                host_params=one["host_params"],
             )
             for one in json.loads(done.stdout)
         }

@@ -48,6 +48,11 @@ impl Algorithm {
         self.0.params().iter().any(|param| param.name == "line_rate")
     }
 
+    /// Whether the algorithm needs connections that have agreed on ECN.
+    pub fn needs_ecn(self) -> bool {
+        AnyAlgorithm::named(self.name()).is_some_and(|law| law.needs().contains(&Need::Ecn))
+    }
+
     /// The algorithm of this name.
     ///
     /// # Errors

@@ -320,7 +320,8 @@ fn algorithms(as_json: bool) {
                     "name": one.name(),
                     "preset": one.preset(),
                     "line_rate": one.knows_line_rate(),
-                    "of_hosts": one.host_params().collect::<BTreeMap<_, _>>(),
+                    "ecn": one.needs_ecn(),
+                    "host_params": one.host_params().collect::<BTreeMap<_, _>>(),
                     "parameters": values(&Settings::new(one)),
                 })
             })

@@ -19,13 +19,14 @@ fn json_tells_of_every_program_what_attach_does_with_it() {
     assert_eq!(items.len(), Algorithm::ALL.len());
     for (item, algorithm) in items.iter().zip(Algorithm::ALL) {
         let keys: Vec<_> = item.keys().map(String::as_str).collect();
-        assert_eq!(keys, ["line_rate", "name", "of_hosts", "parameters", "preset"]);
+        assert_eq!(keys, ["ecn", "host_params", "line_rate", "name", "parameters", "preset"]);
         assert_eq!(item["name"], algorithm.name());
         assert_eq!(item["preset"], json!(algorithm.preset()));
         let parameters = item["parameters"].as_object().unwrap();
-        for (name, value) in item["of_hosts"].as_object().unwrap() {
+        for (name, value) in item["host_params"].as_object().unwrap() {
             assert_eq!(value, &parameters[name], "{name}");
         }
+        assert_eq!(item["ecn"], algorithm.name() == "dctcp");
         assert_eq!(item["line_rate"], parameters.contains_key("line_rate"));
         assert_eq!(parameters.len(), Settings::new(algorithm).parameters().len());
     }
