@@ -1,7 +1,8 @@
 //! The BPF programs, a file each.
 //!
 //! A new program is a file here and a line in the list below; its BPF is `bpf/NAME.bpf.c`, with the
-//! integer core in `bpf/core/NAME.h`. The build compiles whatever this folder names.
+//! integer core in `bpf/core/NAME.h`. The build compiles whatever this folder names. A case of the
+//! core in `bpf/twin.h`, `src/twin.rs` and `tests/twin.rs` compares it with `incast-cc`.
 
 use std::fmt::Debug;
 
