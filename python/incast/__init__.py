@@ -17,6 +17,8 @@ per scheme; its `Result` has Polars tables and matplotlib figures.
 The command `incast` does the same from a terminal.
 """
 
+from importlib import import_module
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from incast import learning as learning
@@ -63,56 +65,36 @@ if TYPE_CHECKING:
     from incast.results.store import OutputError, OutputWarning
     from incast.results.stored import ResultError
 
-# The module of each name. All together take half a second to import, so each is imported when it
-# is asked for: the command must hear Ctrl-C first.
-_HOMES = {
-    "Ack": "_core",
-    "Algorithm": "_core",
-    "AlgorithmError": "_core",
-    "Case": "results.records",
-    "Comparison": "results.changes",
-    "CompiledControl": "api.compiled",
-    "CongestionControl": "api.control",
-    "CostError": "api.costs",
-    "CostWarning": "api.costs",
-    "Demand": "_core",
-    "FigureError": "figures.errors",
-    "Flow": "_core",
-    "IncastError": "_core",
-    "Interrupted": "api.interruption",
-    "Limits": "_core",
-    "Loss": "_core",
-    "OutputError": "results.store",
-    "OutputWarning": "results.store",
-    "ParameterError": "_core",
-    "Ratio": "results.comparison",
-    "Result": "api.result",
-    "ResultError": "results.stored",
-    "Results": "api.result",
-    "Saturation": "results.saturation",
-    "Scenario": "_core",
-    "ScenarioError": "_core",
-    "Sent": "_core",
-    "Spurious": "_core",
-    "Sweep": "api.sweep",
-    "Tuning": "api.tuned",
-    "Workload": "_core",
-    "__version__": "_core",
-    "algorithms": "_core",
-    "compare": "results.changes",
-    "load": "api.scenarios",
-    "open_result": "api.result",
-    "parameter": "api.control",
-    "pias_thresholds": "api.thresholds",
-    "read_foreign": "api.imports",
-    "run": "api.running",
-    "saturate": "api.saturation",
-    "schema": "_core",
-    "shipped": "api.scenarios",
-    "sweep": "api.sweeping",
-    "tune": "api.tuning",
-    "workloads": "_core",
+# The names of each module. All together take half a second to import, so each is imported when a
+# name of it is asked for: the command must hear Ctrl-C first.
+_NAMES = {
+    "_core": (
+        "Ack Algorithm AlgorithmError Demand Flow IncastError Limits Loss ParameterError "
+        "Scenario ScenarioError Sent Spurious Workload __version__ algorithms schema workloads"
+    ),
+    "api.compiled": "CompiledControl",
+    "api.control": "CongestionControl parameter",
+    "api.costs": "CostError CostWarning",
+    "api.imports": "read_foreign",
+    "api.interruption": "Interrupted",
+    "api.result": "Result Results open_result",
+    "api.running": "run",
+    "api.saturation": "saturate",
+    "api.scenarios": "load shipped",
+    "api.sweep": "Sweep",
+    "api.sweeping": "sweep",
+    "api.thresholds": "pias_thresholds",
+    "api.tuned": "Tuning",
+    "api.tuning": "tune",
+    "figures.errors": "FigureError",
+    "results.changes": "Comparison compare",
+    "results.comparison": "Ratio",
+    "results.records": "Case",
+    "results.saturation": "Saturation",
+    "results.store": "OutputError OutputWarning",
+    "results.stored": "ResultError",
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 # The packages that are used by their names: `incast.udp.connect(...)`.
 _PACKAGES = ("learning", "udp")
 
@@ -169,12 +151,9 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _HOMES and name not in _PACKAGES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Late: the command must hear Ctrl-C before anything is imported.
-    import importlib  # noqa: PLC0415
-
     if name in _PACKAGES:
-        return importlib.import_module(f"{__name__}.{name}")
-    value: object = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return import_module(f"{__name__}.{name}")
+    value: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from importlib import import_module
 
 from incast.base import leaving
 
@@ -14,8 +15,7 @@ def main() -> "NoReturn":
     """Runs the command `incast`."""
     leaving.begin()
     with leaving.at_once():
-        # Late: only now are signals heard.
-        from incast.cli import main as run  # noqa: PLC0415
+        run = import_module("incast.cli").main
     try:
         run()
     except SystemExit:

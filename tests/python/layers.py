@@ -9,9 +9,10 @@ Both are read from the sources. A module uses another one if its text without te
   has its name.
 """
 
+import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
@@ -32,6 +33,16 @@ def ring(graph: Mapping[str, AbstractSet[str]]) -> list[str]:
         found: list[str] = error.args[1]
         return found[::-1]
     return []
+
+
+def names_of_imports(body: Iterable[ast.stmt]) -> dict[str, str]:
+    """The names that imports in Python bind, each with what it is imported from."""
+    found = {}
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            home = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            found |= {one.asname or one.name: f"{home}{one.name}" for one in node.names}
+    return found
 
 
 def wings(folder: Path) -> dict[str, str]:

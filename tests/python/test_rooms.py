@@ -81,10 +81,31 @@ def test_rooms_import_rooms_below_them(graph: dict[str, set[str]]) -> None:
     assert "reproduce" not in of_lab
 
 
-def test_imports_in_functions_say_why(graph: dict[str, set[str]]) -> None:
-    for name in graph:
-        lines = modules()[name].read_text(encoding="utf-8").splitlines()
-        for number, line in enumerate(lines):
-            if "noqa: PLC0415" in line:
-                around = " ".join(lines[max(0, number - 3) : number + 1]).lower()
-                assert " late" in around, f"{name}: line {number + 1}: why is it not at the head?"
+def test_no_import_stands_in_a_function() -> None:
+    """What takes long, or may be missing, is `lazy`."""
+    inside = [
+        f"{path}: line {node.lineno}"
+        for path in modules().values()
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert not inside
+
+
+def test_a_lazy_module_is_the_one_that_type_checkers_see() -> None:
+    pairs = []
+    for path in modules().values():
+        for block in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
+                seen = layers.names_of_imports(block.body)
+                pairs += [
+                    (seen[ast.unparse(line.targets[0])], line.value.args[0].value)
+                    for line in block.orelse
+                    if isinstance(line, ast.Assign)
+                    and isinstance(line.value, ast.Call)
+                    and isinstance(line.value.args[0], ast.Constant)
+                ]
+    assert len(pairs) > 10
+    assert [seen for seen, _ in pairs] == [name for _, name in pairs]

@@ -12,10 +12,14 @@ from incast._core import (
     native_fields,
 )
 from incast.api.control import OwnControl, declared
-from incast.base import extras
+from incast.base.lazy import lazy
 
 if TYPE_CHECKING:
+    import numba
     import numpy as np
+else:
+    numba = lazy("numba", "compiled")
+    np = lazy("numpy", "compiled")
 
 # The facts of each event: a struct of the core. `on_ack` may also take the stamps of switches.
 _FACTS = {
@@ -100,10 +104,6 @@ def know(
         ParameterError: The class has no `on_start` or no `on_ack`, its state is no structured
             dtype, or it describes itself with an unknown word.
     """
-    extras.need("compiled")
-    # Late: only classes that are compiled need it.
-    import numpy as np  # noqa: PLC0415
-
     for name in ("on_start", "on_ack"):
         if getattr(of, name, None) is None:
             raise ParameterError(f"{about['name']}: no {name}; write it as a static method")
@@ -126,9 +126,6 @@ def know(
 
 def _address(of: type[CompiledControl], name: str, state: "np.dtype[Any]") -> int:
     """The address of a method, compiled."""
-    # Late: it takes half a second.
-    import numba  # noqa: PLC0415
-
     method = getattr(of, name)
     user = method if hasattr(method, "py_func") else numba.njit(method)
     record = numba.from_dtype
@@ -163,26 +160,17 @@ def _mistake(error: Exception) -> str:
 
 def _struct(name: str) -> "np.dtype[Any]":
     """The structured type of a struct of the core."""
-    # Late, as above.
-    import numpy as np  # noqa: PLC0415
-
     fields = native_fields()[name]
     return np.dtype([(field, _NUMBERS.get(kind) or _struct(kind)) for field, kind in fields])
 
 
 def _parameters(of: type[CompiledControl]) -> "np.dtype[Any]":
-    # Late, as above.
-    import numpy as np  # noqa: PLC0415
-
     fields = [(name, _PARAMETERS.get(one.kind, "i8")) for name, one in declared(of).items()]
     return np.dtype(fields or [("_", "i8")])
 
 
 def _gauges(of: type[CompiledControl]) -> "np.dtype[Any]":
     """The values of an array of gauges of the core, each after a name and its length."""
-    # Late, as above.
-    import numpy as np  # noqa: PLC0415
-
     names = list(of.gauge_names)
     if not 0 < len(names) <= 32:
         raise ParameterError(
@@ -199,8 +187,7 @@ def _gauges(of: type[CompiledControl]) -> "np.dtype[Any]":
 
 
 def _answering(name: str, user: Any) -> Callable[..., int]:  # noqa: ANN401 - Numba has no types
-    # Late, as above.
-    from numba import carray  # noqa: PLC0415
+    carray = numba.carray
 
     def on_ack_with_hops(ack, hops, number, p, s, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
         try:
@@ -230,8 +217,7 @@ def _answering(name: str, user: Any) -> Callable[..., int]:  # noqa: ANN401 - Nu
 
 
 def _gauging(user: Any, number: int) -> Callable[..., int]:  # noqa: ANN401 - Numba has no types
-    # Late, as above.
-    from numba import carray  # noqa: PLC0415
+    carray = numba.carray
 
     def gauges(p, s, out, room):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202, ARG001
         try:

@@ -2,10 +2,12 @@
 
 import hashlib
 import importlib
+import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
+from typing import TYPE_CHECKING
 
 from incast._core import (
     Algorithm,
@@ -18,7 +20,13 @@ from incast._core import (
 from incast.api import compiled, plugins, trees
 from incast.api.control import CongestionControl, OwnControl, declared
 from incast.base import engine, schemes
+from incast.base.lazy import lazy
 from incast.base.words import nearest
+
+if TYPE_CHECKING:
+    import cloudpickle
+else:
+    cloudpickle = lazy("cloudpickle")
 
 
 @dataclass(frozen=True)
@@ -144,9 +152,6 @@ def receive(classes: Mapping[str, bytes]) -> None:
             if content.startswith(_PACKAGE):
                 _check_package(name, content)
             else:
-                # Late, as below.
-                import cloudpickle  # noqa: PLC0415
-
                 _make_known(cloudpickle.loads(content))
             _parcels[name] = content
 
@@ -164,9 +169,6 @@ def digest_of(scheme: str) -> str:
         return ""
     if guest.of is None:
         return plugins.digest_of(guest.algorithm.name)
-    # Late: it takes ten milliseconds to import.
-    import inspect  # noqa: PLC0415
-
     try:
         text = inspect.getsource(sys.modules[guest.of.__module__]).encode()
     except (OSError, TypeError, KeyError):
@@ -204,9 +206,6 @@ def _check_package(name: str, content: bytes) -> None:
 
 
 def _packed(of: type[OwnControl]) -> bytes:
-    # Late: only runs in other processes need it.
-    import cloudpickle  # noqa: PLC0415
-
     module = sys.modules.get(of.__module__)
     if module is None or of.__module__ == "__main__":
         return bytes(cloudpickle.dumps(of))

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast._core import Algorithm, AlgorithmError, ParameterError, know_table
+from incast.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib import metadata
+else:
+    metadata = lazy("importlib.metadata")
 
 GROUP = "incast.algorithms"
 
 
 @cache
-def _points() -> "dict[str, EntryPoint]":
-    # Late: only unknown names and the list of all need it.
-    from importlib.metadata import entry_points  # noqa: PLC0415
-
-    return {point.name: point for point in entry_points(group=GROUP)}
+def _points() -> "dict[str, metadata.EntryPoint]":
+    return {point.name: point for point in metadata.entry_points(group=GROUP)}
 
 
 def names() -> list[str]:

@@ -8,12 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from incast.base import extras
+from incast.base.lazy import lazy
 from incast.results import store, stored
 from incast.results.record import Record
 from incast.results.records import Records
 
-if TYPE_CHECKING:  # matplotlib takes half a second, which only figures cost
+if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from incast.figures import gallery, look, writing
+else:
+    gallery = lazy("incast.figures.gallery", "figures")
+    look = lazy("incast.figures.look", "figures")
+    writing = lazy("incast.figures.writing", "figures")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,9 +113,6 @@ class Result(Record):
 
     def plot(self) -> "dict[str, Figure]":
         """The usual figures by name, those for which there is anything to draw."""
-        extras.need("figures")
-        from incast.figures import gallery  # noqa: PLC0415 - matplotlib is imported late
-
         return gallery.draw_usual(Results((self,)))
 
 
@@ -158,9 +162,6 @@ class Results(Records):
 
     def plot(self) -> "dict[str, Figure]":
         """The usual figures by name, those for which there is anything to draw."""
-        extras.need("figures")
-        from incast.figures import gallery  # noqa: PLC0415 - matplotlib is imported late
-
         return gallery.draw_usual(self)
 
     def figure(
@@ -190,13 +191,8 @@ class Results(Records):
             ParameterError: The baseline is none of the schemes, or alone; a scheme is unknown, or
                 has the label of another one.
         """
-        extras.need("figures")
-        # Late: both import matplotlib.
-        from incast.figures import gallery  # noqa: PLC0415
-        from incast.figures.look import Look  # noqa: PLC0415
-
         shown = (self if schemes is None else self.of_schemes(schemes)).of_flows(flows)
-        return gallery.draw(name, shown, baseline, Look.of(width, title=title, style=style))
+        return gallery.draw(name, shown, baseline, look.Look.of(width, title=title, style=style))
 
     def _places(self, target: Path) -> dict[Path, Result]:
         """The directory of each result below a directory.
@@ -228,9 +224,6 @@ def add_figures(result: Record, written: store.Written) -> store.Written:
     """
     if not extras.have("figures"):
         return written
-    # Late: matplotlib takes half a second, and the tables are to be there before Ctrl-C can come.
-    from incast.figures import writing  # noqa: PLC0415
-
     return writing.add(result, written)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -15,11 +16,19 @@ from incast.api.interruption import Interrupted
 from incast.api.scenarios import Schemes
 from incast.api.study import Options, Round, Study, StudyRun, Values
 from incast.base import extras
+from incast.base.lazy import lazy
 from incast.results.measures import p99_slowdown, posted_while_measured
 from incast.results.saturation import TABLE, OpenLoop, Point, Saturation
 from incast.results.stored import ResultError
 from incast.results.study_files import Outcome, StudyFolder
 from incast.results.tables import frame
+
+if TYPE_CHECKING:
+    from incast.figures import canvas
+    from incast.figures import saturation as drawn
+else:
+    canvas = lazy("incast.figures.canvas", "figures")
+    drawn = lazy("incast.figures.saturation", "figures")
 
 # The number of times that the gap between the highest carried load and the next is halved.
 _HALVINGS = 3
@@ -201,11 +210,8 @@ def execute(plan: SaturationPlan, out: Path, options: Options) -> Saturation:
     count = len(plan.schemes) * len(plan.loads)
     found = runs.make(search.rounds(), count, lambda: variants, write)
     if extras.have("figures"):
-        # Late: matplotlib takes half a second, and the numbers are written by now.
-        from incast.figures import canvas, saturation  # noqa: PLC0415
-
         try:
-            canvas.write(folder, [("saturation", saturation.draw(found))])
+            canvas.write(folder, [("saturation", drawn.draw(found))])
         except KeyboardInterrupt:
             raise Interrupted(found) from None
     return found

@@ -7,14 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast._core import ParameterError
-from incast.base import extras
+from incast.base.lazy import lazy
 from incast.base.words import nearest
 from incast.results import sweeps
 from incast.results.study_files import StudyFolder
 from incast.results.sweeps import USUAL, SweepRecord
 
-if TYPE_CHECKING:  # matplotlib takes half a second, which only figures cost
+if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from incast.figures import canvas, look
+    from incast.figures import sweeps as drawn
+else:
+    canvas = lazy("incast.figures.canvas", "figures")
+    look = lazy("incast.figures.look", "figures")
+    drawn = lazy("incast.figures.sweeps", "figures")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,10 +75,6 @@ class Sweep(SweepRecord):
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        extras.need("figures")
-        # Late: matplotlib takes half a second, which only figures cost.
-        from incast.figures import sweeps as drawn  # noqa: PLC0415
-
         return drawn.why_not(self)
 
     def figure(self, metric: str) -> "Figure":
@@ -83,11 +86,6 @@ class Sweep(SweepRecord):
             ParameterError: There is no such metric.
         """
         self.check_metrics([metric])
-        extras.need("figures")
-        # Late: matplotlib takes half a second, which only figures cost.
-        from incast.figures import canvas, look  # noqa: PLC0415
-        from incast.figures import sweeps as drawn  # noqa: PLC0415
-
         with look.use(look.Look()):
             return canvas.on_canvas(drawn.draw(self, metric))
 
@@ -101,9 +99,5 @@ class Sweep(SweepRecord):
             ParameterError: There is no such metric.
         """
         names = self.check_metrics(metrics)
-        extras.need("figures")
-        # Late: matplotlib takes half a second, which only figures cost.
-        from incast.figures import canvas  # noqa: PLC0415
-
         folder = StudyFolder(self.directory or Path(), "sweep")
         return canvas.write(folder, ((name, self.figure(name)) for name in names))

@@ -6,13 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast._core import ParameterError
-from incast.base import extras
+from incast.base.lazy import lazy
 from incast.base.words import nearest
 from incast.results.study_files import StudyFolder
 from incast.results.tunings import TuningRecord
 
-if TYPE_CHECKING:  # matplotlib takes half a second, which only figures cost
+if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from incast.figures import canvas, look, tunings
+else:
+    canvas = lazy("incast.figures.canvas", "figures")
+    look = lazy("incast.figures.look", "figures")
+    tunings = lazy("incast.figures.tunings", "figures")
 
 FIGURES = ("pareto", "history", "parameters")
 """The figures of a tuning."""
@@ -52,10 +58,6 @@ class Tuning(TuningRecord):
             raise ParameterError(f"{name}: no figure of a tuning; {nearest(name, FIGURES)}")
         if not self.every:
             raise ParameterError(f"{name}: no trial has ended, and there is nothing to draw")
-        extras.need("figures")
-        # Late: matplotlib takes half a second, which only figures cost.
-        from incast.figures import canvas, look, tunings  # noqa: PLC0415
-
         with look.use(look.Look()):
             return canvas.on_canvas(tunings.draw(self, name))
 
@@ -67,9 +69,5 @@ class Tuning(TuningRecord):
             OutputError: They cannot be written.
             ParameterError: There is no such figure, or no trial.
         """
-        extras.need("figures")
-        # Late: matplotlib takes half a second, which only figures cost.
-        from incast.figures import canvas  # noqa: PLC0415
-
         folder = StudyFolder(self.directory or Path(), "tuning")
         return canvas.write(folder, ((name, self.figure(name)) for name in names))

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from incast._core import ParameterError, Scenario
 from incast.api import scenarios, study, sweeping, tuning_plan, tuning_space
@@ -15,8 +15,14 @@ from incast.api.sweep import Sweep
 from incast.api.tuned import Tuning
 from incast.api.tuning_plan import BATCH, TuningPlan
 from incast.base import extras
+from incast.base.lazy import lazy
 from incast.results.study_files import Outcome, StudyFolder
 from incast.results.tunings import RUNS, TRIALS, Ran, Trial
+
+if TYPE_CHECKING:
+    from incast.api import tuning_sampler
+else:
+    tuning_sampler = lazy("incast.api.tuning_sampler", "tune")
 
 # The most settings of a front that are validated, evenly along it.
 _MOST_VALIDATED = 5
@@ -179,9 +185,6 @@ class _Trials:
 
     def result(self, out: Path) -> Tuning:
         """The tuning with all batches that have ended."""
-        # Late: Optuna is an extra.
-        from incast.api import tuning_sampler  # noqa: PLC0415
-
         plan = self._plan
         return Tuning(
             plan.scheme,
@@ -202,9 +205,6 @@ class _Trials:
         return self._plan.goals.judged(self._ended) if self._ended else []
 
     def _ask(self, count: int) -> None:
-        # Late: Optuna takes half a second to import, and is an extra.
-        from incast.api import tuning_sampler  # noqa: PLC0415
-
         plan = self._plan
         number = len(self._asked) // plan.batch
         if not self._asked:

@@ -1,10 +1,16 @@
 """Work side by side: in processes of this machine, or on the workers of a cluster."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from incast.base import extras, pool
+from incast.base import pool
+from incast.base.lazy import lazy
 from incast.base.stopping import Stop
+
+if TYPE_CHECKING:
+    from incast.base import cluster
+else:
+    cluster = lazy("incast.base.cluster", "cluster")
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")
@@ -32,8 +38,4 @@ def executed(
     """
     if scheduler is None:
         return pool.executed(work, tasks, jobs, label=label, stop=stop, lost=lost)
-    extras.need("cluster")
-    # Late: Dask takes half a second to import, and is an extra.
-    from incast.base import cluster  # noqa: PLC0415
-
     return cluster.executed(work, tasks, scheduler, label=label, stop=stop, lost=lost)

@@ -19,6 +19,7 @@ from incast.cli import (
     importing,
     kernel,
     lab,
+    late,
     manual,
     page,
     plotting,
@@ -146,10 +147,7 @@ def _incast(
 
 def _print_trace(cause: BaseException) -> None:
     """Prints the trace of an exception in an algorithm of the user's own, if it has one."""
-    # Late: few commands end so.
-    from incast.base.pool import RemoteError  # noqa: PLC0415
-
-    if isinstance(cause, RemoteError):
+    if isinstance(cause, late.pool.RemoteError):
         print(str(cause).strip(), file=sys.stderr)
     elif cause.__traceback__ is not None:
         traceback.print_exception(cause)

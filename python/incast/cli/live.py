@@ -7,7 +7,21 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from incast.base.lazy import lazy
+
+if TYPE_CHECKING:
+    import rich.console as rich_console
+    import rich.live as rich_live
+    import rich.progress as rich_progress
+
+    from incast.udp import measured
+else:
+    rich_console = lazy("rich.console")
+    rich_live = lazy("rich.live")
+    rich_progress = lazy("rich.progress")
+    measured = lazy("incast.udp.measured")
 
 
 class Shown:
@@ -22,11 +36,8 @@ class Shown:
 
     def __enter__(self) -> "Shown":  # noqa: PYI034 - Python 3.10 has no Self
         if sys.stdout.isatty():
-            # Late: only this command needs it.
-            from rich.live import Live  # noqa: PLC0415
-
             # Lines of stderr go above the table, unless they go to a file.
-            self._live = Live(
+            self._live = rich_live.Live(
                 refresh_per_second=4, transient=True, redirect_stderr=sys.stderr.isatty()
             )
             self._live.start()
@@ -44,9 +55,6 @@ class Shown:
         self._at = now + 0.5
         peers = host.peers()
         if self._live is not None:
-            # Late: only this command needs it.
-            from incast.udp import measured  # noqa: PLC0415
-
             self._live.update(measured.peers(peers))
         elif len(peers) != self._count:
             self._lines(f"{len(peers)} peers" if len(peers) != 1 else "1 peer")
@@ -151,11 +159,8 @@ class Bar:
 
     def __enter__(self) -> "Bar":  # noqa: PYI034
         if self._visible:
-            # Late: only this command needs it.
-            from rich.console import Console  # noqa: PLC0415
-            from rich.progress import Progress  # noqa: PLC0415
-
-            self._bar = Progress(console=Console(stderr=True), transient=True)
+            console = rich_console.Console(stderr=True)
+            self._bar = rich_progress.Progress(console=console, transient=True)
             self._bar.start()
             self._task = self._bar.add_task("", total=self._total)
         return self

@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console, Group, RenderableType
@@ -14,9 +14,15 @@ from rich.live import Live
 from rich.text import Text
 
 from incast.base import extras, leaving
+from incast.base.lazy import lazy
 from incast.cli import program
 from incast.results import observations, store
 from incast.terminal import writing
+
+if TYPE_CHECKING:
+    from incast.figures import observations as figures
+else:
+    figures = lazy("incast.figures.observations", "figures")
 
 _GONE_AFTER_S = 3.0
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -70,9 +76,6 @@ def observe(
             observations.fill(directory, observed, record)
         try:
             if extras.have("figures"):
-                # Late: matplotlib takes half a second, and the table is kept by now.
-                from incast.figures import observations as figures  # noqa: PLC0415
-
                 figures.write(out, observed)
         except KeyboardInterrupt:
             print(f"stopped: the table is kept in {out}/, without figures", file=sys.stderr)

@@ -14,7 +14,7 @@ import typer
 from incast import _core
 from incast._core import IncastError
 from incast.base import extras, leaving
-from incast.cli import completing, live, options
+from incast.cli import completing, late, live, options
 from incast.cli.exits import UNEQUAL
 
 # The room for calls is made at once.
@@ -102,18 +102,14 @@ def serve(
     threads: Threads = 1,
 ) -> None:
     """Answer calls and receive files, until Ctrl-C."""
-    # Late: only this command needs it.
-    from incast.udp.host import Host  # noqa: PLC0415
-    from incast.udp.receiving import Bounds, Receiver  # noqa: PLC0415
-    from incast.udp.serving import Server  # noqa: PLC0415
-
+    receiving, serving = late.receiving, late.udp_serving
     if into is not None and not into.is_dir():
         raise IncastError(f"{into} is no folder; make it first")
-    bounds = Bounds(
+    bounds = receiving.Bounds(
         file_bytes=_bytes(max_file, "--max-file", most=_MOST_STORED),
         total_bytes=_bytes(max_total, "--max-total", most=_MOST_STORED),
     )
-    opened = Host(
+    opened = late.host.Host(
         address,
         secret=secret,
         identity=identity,
@@ -137,10 +133,10 @@ def serve(
         with opened as host, live.Lines("stdout") as lines, live.Lines("stderr") as warnings:
             refusals = live.Refusals(warnings)
             with (
-                Receiver(into, bounds, tell=lines, warn=refusals.say) as receiver,
+                receiving.Receiver(into, bounds, tell=lines, warn=refusals.say) as receiver,
                 live.Shown(lines) as shown,
             ):
-                server = Server(
+                server = serving.Server(
                     host, receiver, has_bench=offers_bench, tell=lines, warn=refusals.say
                 )
                 while True:
@@ -211,9 +207,7 @@ def call(
     as_json: options.AsJson = False,
 ) -> None:
     """Call a server at a rate: latency of calls, RTT and sending rate."""
-    # Late: only this command needs it.
-    from incast.udp import measured, recorded  # noqa: PLC0415
-
+    measured, recorded = late.measured, late.recorded
     per_second = None if rate is None else _per_second(rate)
     most = in_flight or (1 if per_second is None else 1000)
     duration_s, warmup_s = _seconds(duration, "--duration"), _seconds(warmup, "--warmup")
@@ -255,10 +249,7 @@ def call(
     if out is not None:
         measured.write(out, found, summary)
         if extras.have("figures"):
-            # Late: matplotlib takes half a second.
-            from incast.figures import loads  # noqa: PLC0415
-
-            loads.write(out, found, title=f"{cc} to {address}, calls of {size}")
+            late.loads.write(out, found, title=f"{cc} to {address}, calls of {size}")
         else:
             print(f"note: no figures: {extras.how('figures')}", file=sys.stderr)
     print(json.dumps(summary, indent=2) if as_json else measured.table(summary))
@@ -294,9 +285,7 @@ def send(
     A file goes to a server that was started with --into. `incast udp serve` prints the messages
     that it receives.
     """
-    # Late: only this command needs it.
-    from incast.udp import files  # noqa: PLC0415
-
+    files = late.files
     if (file is None) == (text is None):
         raise IncastError("give either a FILE to send, or a message by --text")
     message = None if text is None else text.encode()
@@ -346,9 +335,7 @@ def bench_(
     as_json: options.AsJson = False,
 ) -> None:
     """Measure a path with messages and with bare sockets, in turn."""
-    # Late: only this command needs it.
-    from incast.udp import bench  # noqa: PLC0415
-
+    bench = late.bench
     measured, control = (
         _client(
             address, secret, identity, plaintext, cc, settings, line_rate, nic_rate, mtu, spin=one
@@ -381,11 +368,8 @@ def replay(
 
     The exit code is 1 if a send or a rate differs.
     """
-    # Late: only this command needs it.
-    from incast.udp import recorded  # noqa: PLC0415
-
     found = _core.udp_replay(file)
-    print(json.dumps(found, indent=2) if as_json else recorded.text(found))
+    print(json.dumps(found, indent=2) if as_json else late.recorded.text(found))
     if not found["equal"]:
         raise typer.Exit(UNEQUAL)
 
@@ -421,10 +405,7 @@ def _client(
     max_message: str = "64MB",
 ) -> _core.UdpOptions:
     """The settings of the end that calls."""
-    # Late: only this command needs it.
-    from incast.udp.host import options as checked  # noqa: PLC0415
-
-    return checked(
+    return late.host.options(
         "[::]:0" if address.startswith("[") else "0.0.0.0:0",
         secret=secret,
         identity=identity,

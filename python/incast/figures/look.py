@@ -10,13 +10,19 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from cycler import cycler
 from matplotlib.figure import Figure
 
+from incast.base.lazy import lazy
 from incast.figures.errors import FigureError
+
+if TYPE_CHECKING:
+    import matplotlib.style as sheets
+else:  # it reads all style sheets of matplotlib
+    sheets = lazy("matplotlib.style")
 
 WIDTH = 7.0
 """The width of a figure in inches, if nobody asks for another; its height follows from it."""
@@ -167,12 +173,9 @@ def _sheet(style: str | os.PathLike[str]) -> dict[Any, Any]:
     path = Path(style)
     if path.is_file():
         return _read(path)
-    # Late: it reads all sheets that matplotlib has.
-    from matplotlib.style import library  # noqa: PLC0415
-
-    if str(style) not in library:
+    if str(style) not in sheets.library:
         raise FigureError(f"style {style}: neither a file nor a style sheet of matplotlib")
-    return dict(library[str(style)])
+    return dict(sheets.library[str(style)])
 
 
 def _read(path: Path) -> dict[Any, Any]:

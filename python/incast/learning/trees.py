@@ -4,16 +4,22 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from incast import _core
 from incast._core import ParameterError
-from incast.base import extras, staging
+from incast.base import staging
+from incast.base.lazy import lazy
 from incast.learning.environments import Array, CongestionEnv
 from incast.learning.features import FEATURES, place
+
+if TYPE_CHECKING:
+    import sklearn.tree as sklearn_tree
+else:
+    sklearn_tree = lazy("sklearn.tree", "distill")
 
 FORMAT = "incast tree 1"
 
@@ -158,10 +164,7 @@ def distill(
     for name, value in (("depth", depth), ("rounds", rounds), ("steps", steps)):
         if value < 1:
             raise ParameterError(f"{name} = {value}: expected at least 1")
-    extras.need("distill")
-    # Late: it takes a second to import, and only this needs it.
-    from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415
-
+    regressor = sklearn_tree.DecisionTreeRegressor
     asked = _asked(policy)
     observations: list[Array] = []
     answers: list[float] = []
@@ -176,7 +179,7 @@ def distill(
             observation, _, ended, over, _ = env.step(action)
             if ended or over:
                 observation, _ = env.reset()
-        fitted = DecisionTreeRegressor(max_depth=depth, random_state=seed)
+        fitted = regressor(max_depth=depth, random_state=seed)
         fitted.fit(np.stack(observations), np.array(answers))
         tree = Tree(env.batch.control, _nodes(fitted.tree_))
     if tree is None:

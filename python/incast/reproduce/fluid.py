@@ -36,7 +36,7 @@ as a Python function a step takes 0.1 ms, and rates equal the C form to 14 digit
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -44,9 +44,16 @@ import numpy.typing as npt
 import polars as pl
 
 from incast._core import IncastError
-from incast.base.extras import MissingExtraError
+from incast.base.lazy import lazy
 from incast.base.words import nearest
 from incast.reproduce import margins
+
+if TYPE_CHECKING:
+    import jitcdde._python_core as jitcdde_core
+    import jitcdde.past as jitcdde_past
+else:
+    jitcdde_core = lazy("jitcdde._python_core", "fluid")
+    jitcdde_past = lazy("jitcdde.past", "fluid")
 
 MODELS = ("timely", "patched-timely", "patched-timely-margin", "dcqcn-margin")
 
@@ -344,13 +351,9 @@ def _integrator() -> type[Any]:
     Raises:
         MissingExtraError: It is not installed.
     """
-    try:  # late, for it is an optional package
-        from jitcdde._python_core import dde_integrator  # noqa: PLC0415
-        from jitcdde.past import Past as Anchors  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtraError("fluid") from None
+    anchors = jitcdde_past.Past
 
-    class Integrator(dde_integrator):  # type: ignore[misc]
+    class Integrator(jitcdde_core.dde_integrator):  # type: ignore[misc]
         """Looks into the past through the cursors of jitcdde, one for each look."""
 
         def __init__(
@@ -359,10 +362,10 @@ def _integrator() -> type[Any]:
             initial: Sequence[float],
             lookups: int,
         ) -> None:
-            past = Anchors(n=len(initial), n_basic=len(initial))
+            past = anchors(n=len(initial), n_basic=len(initial))
             past.constant(initial)
             # The method of dde_integrator is skipped: it only makes a function of symbols.
-            Anchors.__init__(self, anchors=past)
+            anchors.__init__(self, anchors=past)
             self.t, self.y, self.diff = self[-1]
             self.old_new_y = None
             self.derivatives = derivatives

@@ -3,10 +3,17 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
+
+from incast.base.lazy import lazy
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = lazy("polars")
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
@@ -90,9 +97,6 @@ def table(summary: dict[str, Any]) -> str:
 
 def write(out: Path, found: dict[str, Any], summary: dict[str, Any]) -> None:
     """Writes each call and each RTT sample as Parquet, and the figures as JSON."""
-    # Late: it takes a while, and few need it.
-    import polars as pl  # noqa: PLC0415
-
     out.mkdir(parents=True)
     calls = {"at_us": found["at_us"], "latency_us": found["latency_us"]}
     pl.DataFrame(calls).write_parquet(out / "calls.parquet")
