@@ -53,6 +53,13 @@ class Finished:
         return self.err
 
 
+@pytest.fixture(autouse=True)
+def few_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results are written without their usual figures, which take two seconds each time."""
+    if "figures" not in request.keywords:
+        monkeypatch.setattr("incast.api.result.add_figures", lambda _, written: written)
+
+
 @pytest.fixture
 def hears_ctrl_c() -> None:
     """Python's own answer to Ctrl-C, which programs in the background of a shell do not have."""

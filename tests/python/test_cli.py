@@ -19,7 +19,6 @@ import pytest
 import incast
 from conftest import SHORT, Finished, children, gone
 from incast import _core
-from incast.figures import gallery
 
 Command = Callable[..., Finished]
 RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
@@ -35,32 +34,22 @@ def table_rows(out: str) -> dict[str, list[str]]:
 
 def test_run_compares_the_schemes_of_the_scenario(command: Command) -> None:
     done = command(*RUN)
-    assert done.code == 0, done.err
-    assert done.err == ""
+    assert (done.code, done.err) == (0, "")
     assert list(table_rows(done.out)) == ["timely", "line-rate"]
+    # In parentheses what was published, of figures and of their ratios.
+    assert re.search(r"line-rate .* \(19\.5\) .* \(658\) .* \(1036\)", done.out)
+    assert "In parentheses: published values (" in done.out
+    for name, published in (("Mean RTT", "10.8"), ("p99 RTT", "8.93")):
+        line = next(line for line in done.out.splitlines() if line.startswith(name))
+        assert "line-rate over timely" in line
+        assert f"(published {published})" in line
+    # It fits a pipe, without colour.
+    assert "\x1b" not in done.out
+    assert max(len(line) for line in done.out.splitlines()) <= 100
     assert Path("results/incast/run.json").is_file()
 
 
-def test_the_table_has_published_values_beside_measured_ones(command: Command) -> None:
-    done = command(*RUN)
-    assert re.search(r"line-rate .* \(19\.5\) .* \(658\) .* \(1036\)", done.out)
-    assert "In parentheses: published values (" in done.out
-
-
-def test_ratios_say_what_was_published(command: Command) -> None:
-    out = command(*RUN).out
-    for name, published in (("Mean RTT", "10.8"), ("p99 RTT", "8.93")):
-        line = next(line for line in out.splitlines() if line.startswith(name))
-        assert "line-rate over timely" in line
-        assert f"(published {published})" in line
-
-
-def test_the_table_fits_a_pipe_without_colour(command: Command) -> None:
-    out = command(*RUN).out
-    assert "\x1b" not in out
-    assert max(len(line) for line in out.splitlines()) <= 100
-
-
+@pytest.mark.figures
 def test_the_command_says_where_it_wrote_what(command: Command) -> None:
     out = command(*RUN, "--out", "here/there").out
     assert "Wrote here/there/" in out
@@ -69,6 +58,9 @@ def test_the_command_says_where_it_wrote_what(command: Command) -> None:
     assert {path.suffix for path in Path("here/there").iterdir()} == {
         ".json", ".parquet", ".png", ".svg", ".toml",
     }  # fmt: skip
+    written = json.loads(command(*RUN, "--json").out)["written"]
+    named = [written["scenario"], written["run"], *written["figures"], *written["tables"]]
+    assert sorted(map(Path, named)) == sorted(Path(written["directory"]).iterdir())
 
 
 def test_json_is_one_object_with_the_numbers_of_the_table(command: Command) -> None:
@@ -84,12 +76,6 @@ def test_json_is_one_object_with_the_numbers_of_the_table(command: Command) -> N
         assert str(row["measured"]["pfc_pauses"]) == shown[-3]
 
 
-def test_json_names_what_was_written(command: Command) -> None:
-    written = json.loads(command(*RUN, "--json").out)["written"]
-    named = [written["scenario"], written["run"], *written["figures"], *written["tables"]]
-    assert sorted(map(Path, named)) == sorted(Path(written["directory"]).iterdir())
-
-
 def test_cc_seed_and_trace_are_passed_on(command: Command) -> None:
     chosen = ("--cc", "line-rate", "--cc", "timely:zhu", "--seed", "9", "--trace", "queues")
     done = command(*RUN, *chosen, "--json")
@@ -97,11 +83,6 @@ def test_cc_seed_and_trace_are_passed_on(command: Command) -> None:
     assert read["schemes"] == ["line-rate", "timely:zhu"]
     assert read["seed"] == 9
     assert pl.read_parquet("results/incast/trace_queues.parquet").height > 0
-
-
-def test_assignments_are_in_the_written_scenario(command: Command) -> None:
-    command(*RUN, "--cc", "timely")
-    assert incast.load("results/incast/scenario.toml").duration_s == pytest.approx(5e-3)
 
 
 def test_the_command_says_how_fast_it_was_and_what_it_took(command: Command) -> None:
@@ -126,16 +107,12 @@ def test_the_command_says_how_fast_it_was_and_what_it_took(command: Command) -> 
     assert command(*RUN, "--json").out.count("M/s") == 0
 
 
-def test_quiet_prints_nothing(command: Command) -> None:
-    done = command(*RUN, "--quiet")
-    assert (done.code, done.out, done.err) == (0, "", "")
-    assert Path("results/incast/run.json").is_file()
-
-
-def test_a_result_is_replaced_by_the_next(command: Command) -> None:
-    for _ in range(2):
-        assert command(*RUN, "--cc", "timely").code == 0
-    assert [path.name for path in Path("results").iterdir()] == ["incast"]
+def test_quiet_prints_nothing_and_writes_what_was_set(command: Command) -> None:
+    for _ in range(2):  # the second replaces the first
+        done = command(*RUN, "--quiet")
+        assert (done.code, done.out, done.err) == (0, "", "")
+        assert [path.name for path in Path("results").iterdir()] == ["incast"]
+    assert incast.load("results/incast/scenario.toml").duration_s == pytest.approx(5e-3)
 
 
 def test_what_a_run_replaces_is_said_before_it_begins(command: Command) -> None:
@@ -302,27 +279,13 @@ def test_a_reader_that_goes_away_is_no_error(interpreter: list[str], tmp_path: P
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_the_table_is_readable_in_ascii(interpreter: list[str], tmp_path: Path) -> None:
+def test_the_table_is_readable_in_ascii(
+    interpreter: list[str], tmp_path: Path, result: incast.Result
+) -> None:
+    result.write(tmp_path / "out")
     done = subprocess.run(
-        [*interpreter, *RUN], capture_output=True, cwd=tmp_path, check=True,
+        [*interpreter, "show", "out"], capture_output=True, cwd=tmp_path, check=True,
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )  # fmt: skip
     assert done.stdout.isascii()
     assert b"timely" in done.stdout
-
-
-def test_a_result_that_is_stopped_at_its_figures_is_kept_without_them(
-    command: Callable[..., Finished], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(gallery, "usual", stop)
-    done = command(*RUN, "--out", "out")
-    assert done.code == 130
-    assert "Wrote out/" in done.out
-    assert "figures" not in done.out
-    read = incast.Result.read("out")
-    assert read.complete
-    assert read.table("flows").height
-    assert not list(Path().glob(".*"))

@@ -133,13 +133,15 @@ def test_while_figures_are_made_all_tables_are_there(
     assert result.figure("rtt-cdf") is not None
 
 
+@pytest.mark.figures
+@pytest.mark.parametrize("drawn", [0, 3])
 def test_between_two_figures_the_result_is_whole(
-    command: Command, monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch, drawn: int
 ) -> None:
     real: list[Path] = []
 
     def save(_figure: object, path: Path) -> None:
-        if len(real) == 3:
+        if len(real) == drawn:
             raise KeyboardInterrupt
         real.append(path)
 
@@ -148,10 +150,13 @@ def test_between_two_figures_the_result_is_whole(
     assert done.code == 130
     assert "stopped: the tables are kept in out/" in done.err
     assert "timely" in done.out
+    assert "Wrote out/" in done.out
+    assert "figures" not in done.out
     assert not list(Path("out").glob("*.png"))
-    assert incast.Result.read("out").complete
+    read = incast.Result.read("out")
+    assert read.complete
+    assert read.table("flows").height
     assert [path.name for path in Path().iterdir()] == ["out"]
-    monkeypatch.undo()
 
 
 def test_figures_may_be_added_later(result: incast.Result, tmp_path: Path) -> None:

@@ -39,10 +39,8 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_files_and_order_are_those_of_runs_one_after_the_other(
-    command: Command, monkeypatch: pytest.MonkeyPatch
+    command: Command,
 ) -> None:
-    # Figures take long, and have the time in them.
-    monkeypatch.setattr("incast.api.result.add_figures", lambda _, written: written)
     done = {}
     for jobs in ("1", "3"):
         done[jobs] = command(

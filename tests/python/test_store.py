@@ -48,11 +48,16 @@ def test_the_written_scenario_gives_the_same_result(result: incast.Result, tmp_p
     assert again.table("flows").equals(result.table("flows"))
 
 
-def test_one_result_gives_the_same_files_twice(result: incast.Result, tmp_path: Path) -> None:
-    for directory in ("first", "second"):
-        result.write(tmp_path / directory)
-    for path in (tmp_path / "first").iterdir():
-        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
+@pytest.mark.figures
+def test_a_result_and_what_is_read_of_it_give_the_same_files(
+    result: incast.Result, tmp_path: Path
+) -> None:
+    first = result.write(tmp_path / "first").directory
+    incast.Result.read(first).write(tmp_path / "read")
+    result.write(tmp_path / "tables", figures=False)
+    for path in first.iterdir():
+        other = tmp_path / ("tables" if path.suffix == ".parquet" else "read") / path.name
+        assert path.read_bytes() == other.read_bytes(), path.name
 
 
 def test_parents_are_made_and_nothing_else_is_left(result: incast.Result, tmp_path: Path) -> None:
@@ -123,6 +128,7 @@ def test_a_failure_half_way_leaves_the_earlier_result(
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
 
 
+@pytest.mark.figures
 def test_a_figure_that_cannot_be_written_leaves_the_result_without_figures(
     result: incast.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
