@@ -57,7 +57,7 @@ check-rust:
 
 test-rust: setup  ## the Rust tests
 	@# Without the examples, which `make check` has compiled.
-	cargo test --workspace --locked --lib --bins --tests
+	cargo test --workspace --locked --tests
 	cargo test --workspace --locked --doc
 	@# The same bytes in a release build: the golden tables again; and how many instructions they take,
 	@# or a sentence on what that needs.
