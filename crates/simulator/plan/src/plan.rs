@@ -12,6 +12,7 @@ use incast_cc::{Bytes, Span, Time};
 use crate::application::Application;
 use crate::deadlines::DeadlineNumber;
 use crate::flows::Flows;
+use crate::job::Job;
 
 /// The facts of one traffic that results tell.
 #[derive(Clone, Debug)]
@@ -95,6 +96,8 @@ pub struct Plan {
     pub gatherings: Vec<Gathering>,
     /// The applications, in the order of planning.
     pub applications: Vec<PlannedApplication>,
+    /// The jobs, whose hosts have applications.
+    pub jobs: Vec<Job>,
     /// The facts of each traffic that results tell.
     pub traffic: Vec<PlannedTraffic>,
     /// The traffic of each application, by host.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use incast_cc::{Bytes, Span};
 use incast_plan::flows::Life;
+use incast_plan::job::Job;
 use incast_plan::steps::{Rounds, Timed, Told, Worker};
 use incast_plan::{Plan, PlannedApplication};
 use incast_schema::{Fault, quantity};
@@ -85,6 +86,8 @@ impl Kind for Collective {
                 Worker::new(steps, connections, rounds, deadlines)
             }));
         }
+        let members = hosts.iter().copied().zip(applications).collect();
+        plan.jobs.push(Job { traffic: context.number, members });
         None
     }
 

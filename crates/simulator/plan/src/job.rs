@@ -1,0 +1,169 @@
+//! Jobs: hosts that do their rounds together, such as the members of a ring.
+//!
+//! Nobody tells a job anything while the network runs, so its hosts may be in different threads. At
+//! the end of a run the job finds its iterations in the rounds that its members have ended.
+
+use std::cmp::Reverse;
+
+use incast_cc::{Span, Time};
+
+use crate::application::{Application, Finished, UnderWay};
+
+/// Hosts that do their rounds together. Round n of all of them is iteration n of the job.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The number of the traffic that the job belongs to.
+    pub traffic: u16,
+    /// The hosts, each with the number of its application.
+    pub members: Vec<(u32, u16)>,
+}
+
+/// An iteration that a host has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Iteration {
+    /// The earliest start of its hosts.
+    pub start: Time,
+    /// The number of hosts that have ended it.
+    pub ended: usize,
+    /// The host that ended it last, or the first that has not ended it. Of hosts that ended it at
+    /// the same time it is the first.
+    pub last: u32,
+    /// The end; [`None`] where a host has not ended it.
+    pub end: Option<End>,
+}
+
+/// The end of an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The latest end of its hosts.
+    pub at: Time,
+    /// The time from the end of the median host, by nearest rank, to the latest.
+    pub after_median: Span,
+}
+
+/// A host of a job with its rounds.
+struct Member<'a> {
+    host: u32,
+    ended: &'a [Finished],
+    under_way: Vec<UnderWay>,
+}
+
+impl Job {
+    /// The iterations that a host has begun, in their order. `application` gives that of a host
+    /// with this number.
+    pub fn iterations<'a>(
+        &self,
+        application: impl Fn(u32, u16) -> &'a dyn Application,
+    ) -> impl Iterator<Item = Iteration> {
+        let member = |&(host, number)| {
+            let own = application(host, number);
+            Member { host, ended: own.finished(), under_way: own.under_way() }
+        };
+        let members: Vec<_> = self.members.iter().map(member).collect();
+        (0..).map_while(move |number| iteration(&members, number))
+    }
+}
+
+/// An iteration, if a host has begun it.
+fn iteration(members: &[Member<'_>], number: usize) -> Option<Iteration> {
+    let start = members.iter().filter_map(|member| member.start(number)).min()?;
+    // A host that has not ended the iteration is later than all that have.
+    let end = |member: &Member<'_>| member.ended.get(number).map_or(Time::MAX, |f| f.completed);
+    let mut ends: Vec<_> = members.iter().map(|one| (end(one), Reverse(one.host))).collect();
+    ends.sort_unstable();
+    let (median, (at, Reverse(last))) = (ends[(ends.len() - 1) / 2].0, ends[ends.len() - 1]);
+    let ended = ends.partition_point(|&(end, _)| end < Time::MAX);
+    let end = (ended == ends.len()).then(|| End { at, after_median: at.since(median) });
+    Some(Iteration { start, ended, last, end })
+}
+
+impl Member<'_> {
+    /// The start of a round, if it has begun.
+    fn start(&self, number: usize) -> Option<Time> {
+        let ended = self.ended.get(number).map(|round| round.posted);
+        ended.or_else(|| Some(self.under_way.get(number - self.ended.len())?.posted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_cc::Bytes;
+
+    use super::*;
+    use crate::application::{Outcome, Post};
+
+    /// Rounds that have ended, and the start of one that has not.
+    #[derive(Debug)]
+    struct Rounds(Vec<Finished>, Option<Time>);
+
+    impl Application for Rounds {
+        fn on_outcome(&mut self, _: Time, _: u32, _: Outcome, _: &mut Vec<Post>) {}
+
+        fn finished(&self) -> &[Finished] {
+            &self.0
+        }
+
+        fn under_way(&self) -> Vec<UnderWay> {
+            let (kind, bytes, fan_out, missing, deadline) = (KIND, Bytes::new(10), 4, 1, None);
+            let round = |posted| UnderWay { kind, posted, bytes, fan_out, missing, deadline };
+            self.1.map(round).into_iter().collect()
+        }
+    }
+
+    const KIND: &str = "all-reduce";
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn rounds(ended: &[(u64, u64)], under_way: Option<u64>) -> Rounds {
+        let (bytes, fan_out, deadline) = (Bytes::new(10), 4, None);
+        let round = |&(posted, completed): &(u64, u64)| {
+            let (posted, completed) = (at(posted), at(completed));
+            Finished { kind: KIND, posted, completed, bytes, fan_out, deadline }
+        };
+        Rounds(ended.iter().map(round).collect(), under_way.map(at))
+    }
+
+    /// The iterations of a job of hosts 5, 6 and so on, each with one application.
+    fn iterations(hosts: &[Rounds]) -> Vec<Iteration> {
+        let members = (5..).zip(hosts).map(|(host, _)| (host, 0)).collect();
+        let job = Job { traffic: 0, members };
+        job.iterations(|host, _| &hosts[host as usize - 5]).collect()
+    }
+
+    fn ended(start: u64, last: u32, end: u64, after_median: u64) -> Iteration {
+        let end = End { at: at(end), after_median: Span::from_us(after_median) };
+        Iteration { start: at(start), ended: 4, last, end: Some(end) }
+    }
+
+    #[test]
+    fn an_iteration_is_from_the_first_start_to_the_last_end() {
+        // In the second one the host that starts late is the last, in the third all end together.
+        let found = iterations(&[
+            rounds(&[(1, 20), (21, 30), (31, 50)], None),
+            rounds(&[(1, 22), (25, 32), (33, 50)], None),
+            rounds(&[(2, 27), (28, 39), (40, 50)], None),
+            rounds(&[(1, 21), (22, 31), (32, 50)], None),
+        ]);
+        assert_eq!(found, [ended(1, 7, 27, 6), ended(21, 7, 39, 8), ended(31, 5, 50, 0)]);
+    }
+
+    #[test]
+    fn an_iteration_that_a_host_has_not_ended_has_no_end() {
+        // Host 5 is ahead; host 7 is in the second round, and host 8 about to start it.
+        let found = iterations(&[
+            rounds(&[(1, 20), (21, 30)], Some(31)),
+            rounds(&[(1, 20), (21, 33)], None),
+            rounds(&[(1, 20)], Some(24)),
+            rounds(&[(1, 22)], None),
+        ]);
+        let open = |start, ended, last| Iteration { start: at(start), ended, last, end: None };
+        assert_eq!(found, [ended(1, 8, 22, 2), open(21, 2, 7), open(31, 0, 5)]);
+    }
+
+    #[test]
+    fn a_job_that_nobody_has_begun_has_no_iteration() {
+        assert_eq!(iterations(&[rounds(&[], None), rounds(&[], None)]), []);
+    }
+}
