@@ -18,8 +18,8 @@ def _info(doc: str, **columns: tuple[str, str]) -> TableInfo:
     }
 
 
-# A small scenario with rows for each table: connections that stay, requests, a slow receiver, and a
-# link that fails while packets are on it.
+# A small scenario with rows for each table: connections that stay, requests, a collective, a slow
+# receiver, and a link that fails while packets are on it.
 _SCENARIO = """
 title = "A run that has every table"
 
@@ -60,6 +60,12 @@ from = "host1"
 to = "host3"
 sizes = { fixed = "10KB" }
 deadline = "100us"
+
+[[traffic]]
+kind = "collective"
+from = "host"
+collective = "ring-all-reduce"
+size = "10KB"
 """
 
 _SUMMARY = (

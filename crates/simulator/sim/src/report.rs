@@ -3,6 +3,7 @@
 mod deadlines;
 mod failures;
 mod ideals;
+mod iterations;
 mod messages;
 mod mix;
 mod quantiles;
@@ -150,6 +151,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     let ideals = ideals.map(|ideals| ideals.table(built));
     tables.push(watchdog::table(&findings));
     tables.extend(work.tables(built));
+    tables.extend(iterations::table(built));
     tables.extend(mixed);
     tables.extend(ideals);
     tables.extend(series::tables(built, &info));

@@ -1,17 +1,20 @@
 //! Ring all-reduce against its closed form: 2 (N - 1) steps, each a message of size / N to the next
 //! host.
 
-use super::setting::{messages, requests, star};
-use crate::common::{counts, run, texts};
+use incast_sim::{Report, Simulation, TraceConfig};
+
+use super::setting::{messages, racks, requests, star};
+use crate::common::{counts, document, numbers, ps, run, texts};
 
 /// A ring of `hosts` around a star, 100 Gb/s and 1 us per link.
 fn ring(hosts: u32, settings: &str) -> String {
-    star(
-        hosts,
-        "2ms",
-        &format!(
-            "[[traffic]]\nfrom = \"host\"\nkind = \"collective\"\ncollective = \"ring-all-reduce\"\n{settings}"
-        ),
+    star(hosts, "2ms", &around(settings))
+}
+
+/// A ring around all hosts.
+fn around(settings: &str) -> String {
+    format!(
+        "[[traffic]]\nfrom = \"host\"\nkind = \"collective\"\ncollective = \"ring-all-reduce\"\n{settings}"
     )
 }
 
@@ -76,4 +79,78 @@ fn chunks_of_many_packets_take_the_time_of_their_bytes() {
         let took = round.completed;
         assert!(took + 6 * 120_000 >= alone && took <= alone + acks, "{took} ps, not {alone}");
     }
+}
+
+/// A column of times in the table of iterations, in picoseconds.
+fn times(report: &Report, column: &str) -> Vec<u64> {
+    numbers(report, "iterations", column).iter().map(|&us| ps(us)).collect()
+}
+
+#[test]
+fn equal_hosts_end_an_iteration_together() {
+    let report = run(&ring(4, "size = \"4KB\"\nrounds = 3\ncompute = \"17us\""));
+    let round = 6 * step(1_000);
+    let starts = [0, 1, 2].map(|number| number * (round + 17_000_000));
+    assert_eq!(counts(&report, "iterations", "iteration"), [0, 1, 2]);
+    for column in ["hosts", "hosts_finished"] {
+        assert_eq!(counts(&report, "iterations", column), [4; 3]);
+    }
+    assert_eq!(times(&report, "start_us"), starts);
+    assert_eq!(times(&report, "end_us"), starts.map(|start| start + round));
+    assert_eq!(times(&report, "duration_us"), [round; 3]);
+    assert_eq!(times(&report, "after_median_us"), [0; 3]);
+}
+
+#[test]
+fn the_host_behind_a_slow_link_is_named_as_the_last() {
+    // Each of the six steps of a host begins with the step before of its predecessor. Among the
+    // last six, the slow link comes twice for the hosts 2 and 3, and once for the others.
+    let slow = "[[link]]\nfrom = \"switch\"\nto = \"host2\"\nrate = \"10Gbps\"\n";
+    let report = run(&star(4, "2ms", &format!("{slow}{}", around("size = \"4KB\""))));
+    let late = 9 * 1_040 * 80;
+    assert_eq!(times(&report, "duration_us"), [6 * step(1_000) + 2 * late]);
+    assert_eq!(times(&report, "after_median_us"), [late]);
+    assert_eq!(texts(&report, "iterations", "last_host")[0], "host2");
+}
+
+#[test]
+fn an_iteration_that_is_not_complete_has_a_row() {
+    let report = run(&star(4, "20us", &around("size = \"4KB\"\nrounds = 5")));
+    let round = 6 * step(1_000);
+    assert_eq!(counts(&report, "iterations", "finished"), [1, 0]);
+    assert_eq!(counts(&report, "iterations", "hosts_finished"), [4, 0]);
+    assert_eq!(times(&report, "start_us"), [0, round]);
+    for column in ["end_us", "duration_us", "after_median_us"] {
+        let is_null: Vec<_> =
+            numbers(&report, "iterations", column).iter().map(|us| us.is_nan()).collect();
+        assert_eq!(is_null, [false, true], "{column}");
+    }
+    assert_eq!(ps(numbers(&report, "iterations", "elapsed_us")[1]), 20_000_000 - round);
+}
+
+#[test]
+fn iterations_are_the_same_in_any_number_of_threads() {
+    let traffic = around("size = \"400KB\"\nrounds = 4\ncompute = \"5us\"");
+    let others =
+        "[[traffic]]\nfrom = \"host\"\nkind = \"poisson\"\nload = 0.3\nsizes = \"solar\"\n";
+    let document = document(&racks(3, "1ms", &format!("{others}{traffic}")));
+    let in_threads = |threads| {
+        let run = Simulation::new(document.scenario(), "line-rate", 1, TraceConfig::default());
+        let mut run = run.unwrap().in_domains(threads, threads);
+        while run.advance(u64::MAX) {}
+        assert_eq!(run.windows().is_some(), threads > 1, "it has several domains");
+        run.finish()
+    };
+    let [one, four] = [1, 4].map(in_threads);
+    assert!(numbers(&one, "iterations", "after_median_us").iter().any(|&us| us > 0.0));
+    assert!(counts(&one, "iterations", "finished").contains(&1));
+    assert_eq!(format!("{:?}", one.tables), format!("{:?}", four.tables));
+}
+
+#[test]
+fn runs_without_a_collective_have_no_iterations() {
+    let traffic = "[[traffic]]\nfrom = \"host0\"\nto = \"host1\"\nkind = \"ping-pong\"\nsize = \"1KB\"\n\
+                   rounds = 3\n";
+    let report = run(&star(2, "1ms", traffic));
+    assert!(report.tables.iter().all(|table| table.name != "iterations"));
 }
