@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from incast.base.machine import Meter, peak_bytes, usable_cores
+from incast.results import iterations
 from incast.results.comparison import Ratio, number
 from incast.results.differences import Difference, comparable, differences, without_baseline
 from incast.results.measures import bound_of
@@ -109,6 +110,7 @@ def print_comparison(out: Console, result: Record) -> None:
     print_columns(out, [("scheme", names)], cells.plain(out, columns))
     _print_traffic(out, result)
     _print_mix(out, result)
+    _print_iterations(out, result)
     if any(row["published"] for row in rows):
         named = dict.fromkeys(row["published"].get("source") for row in rows)
         sources = "; ".join(source for source in named if source)
@@ -367,6 +369,36 @@ def _print_mix(out: Console, result: Record) -> None:
         if any(row[key] is not None for row in rows)
     ]
     print_columns(out, front, cells.plain(out, columns))
+
+
+def _print_iterations(out: Console, result: Record) -> None:
+    """A line for each scheme and traffic whose hosts do their rounds together."""
+    if "iterations" not in result.tables:
+        return
+    rows = iterations.by_traffic(result.table("iterations"), result.scenario).to_dicts()
+    if rows:
+        out.print()
+    for row in rows:
+        text = f"{row['traffic']}, {row['scheme']}: {row['finished']}"
+        if row["finished"] < row["begun"]:
+            text += f" of {row['begun']}"
+        text += f", p50 {_time_of('p50', row)}, max {_time_of('max', row)}"
+        if row["after_median_us"] is not None:
+            text += ", " if row["max_us"] is not None else "; of the longest that ended, "
+            text += (
+                f"last host {row['last_host']} (+{_time(row['after_median_us'])} after the median)"
+            )
+        wrapped(out, "iterations  ", cells.plainly(out, text))
+
+
+def _time_of(name: str, row: dict[str, Any]) -> str:
+    """A time of a row, or its bound."""
+    time = row[f"{name}_us"]
+    return f"≥ {_time(row[f'{name}_bound_us'])}" if time is None else _time(time)
+
+
+def _time(us: float) -> str:
+    return f"{us / 1e3:.2f} ms" if us >= 1e3 else f"{numbers.number(us)} us"
 
 
 def _print_unfinished(out: Console, result: Record) -> None:
