@@ -1,11 +1,13 @@
 """`incast udp`: messages between real hosts, in user space."""
 
 import contextlib
+import functools
+import inspect
 import json
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,37 +42,58 @@ app = typer.Typer(
 
 To = Annotated[str, typer.Argument(metavar="HOST:PORT", help="The server's address.")]
 
-_SETTINGS = {one["name"]: one for one in _core.udp_settings()}
-
-
-def _of(name: str, metavar: str | None = None, **more: Any) -> Any:  # noqa: ANN401
-    """The option of a setting of hosts, with its explanation and its range."""
-    one = _SETTINGS[name]
-    if one["range"] is not None:
-        more["callback"] = _from_to(*one["range"])
-    return typer.Option(
-        one["option"], metavar=metavar or one["unit"] or None, help=one["doc"], **more
-    )
-
-
-Secret = Annotated[Path | None, _of("secret")]
-Identity = Annotated[Path | None, _of("identity")]
-Peers = Annotated[Path | None, _of("peers")]
 Key = Annotated[
     str | None, typer.Option(metavar="TEXT", help="The server's public key, with --identity.")
 ]
-Plaintext = Annotated[bool, _of("plaintext")]
-Control = Annotated[str, _of("cc", autocompletion=completing.schemes)]
-Settings = Annotated[list[str] | None, _of("settings")]
-LineRate = Annotated[str, _of("line_rate")]
-NicRate = Annotated[str | None, _of("nic_rate")]
-Mtu = Annotated[int, _of("mtu")]
-Spin = Annotated[bool, _of("always_spin")]
-Threads = Annotated[int, _of("threads")]
-MaxMessage = Annotated[str, _of("max_message_bytes", "SIZE")]
+
+_SETTINGS = {one["name"]: one for one in _core.udp_settings()}
+# The types and the defaults of settings that a command line has in another way.
+_TYPES = {
+    "secret": Path | None, "identity": Path | None, "peers": Path | None, "nic_rate": str | None,
+    "settings": list[str] | None, "max_message_bytes": str,
+}  # fmt: skip
+_DEFAULTS: dict[str, Any] = {"settings": None, "max_message_bytes": "64MB"}
+_ALL = [name for name, one in _SETTINGS.items() if one["option"]]
+_OF_CLIENTS = [name for name in _ALL if name not in ("peers", "threads")]
+_OF_SENDERS = [name for name in _OF_CLIENTS if name not in ("always_spin", "max_message_bytes")]
+Given = dict[str, Any]
+
+
+def _option(name: str) -> inspect.Parameter:
+    """A setting of hosts as an option, with its explanation, its range and its default."""
+    one = _SETTINGS[name]
+    default = _DEFAULTS.get(name, one["default"])
+    option = typer.Option(
+        one["option"],
+        metavar={"max_message_bytes": "SIZE"}.get(name, one["unit"] or None),
+        help=one["doc"],
+        callback=_from_to(*one["range"]) if one["range"] is not None else None,
+        autocompletion=completing.schemes if name == "cc" else None,
+    )
+    annotation: Any = Annotated[_TYPES.get(name, type(default)), option]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+def _with(names: Sequence[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command the options of these settings, whose values it gets in `given`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(**values: Any) -> None:  # noqa: ANN401
+            command(given={name: values.pop(name) for name in names}, **values)
+
+        own = inspect.signature(command)
+        others = [one for name, one in own.parameters.items() if name != "given"]
+        every = [*others, *map(_option, names)]
+        run.__signature__ = own.replace(parameters=every)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
 
 
 @app.command()
+@_with(_ALL)
 def serve(
     address: Annotated[
         str, typer.Argument(metavar="HOST:PORT", help="The address, such as 0.0.0.0:7000.")
@@ -88,18 +111,8 @@ def serve(
         bool,
         typer.Option("--bench", help="Open bare sockets for peers that run `incast udp bench`."),
     ] = False,
-    secret: Secret = None,
-    identity: Identity = None,
-    peers: Peers = None,
-    plaintext: Plaintext = False,
-    cc: Control = "timely:auto",
-    settings: Settings = None,
-    line_rate: LineRate = "40Gbps",
-    nic_rate: NicRate = None,
-    mtu: Mtu = 1500,
-    spin: Spin = False,
-    max_message: MaxMessage = "64MB",
-    threads: Threads = 1,
+    *,
+    given: Given,
 ) -> None:
     """Answer calls and receive files, until Ctrl-C."""
     receiving, serving = late.receiving, late.udp_serving
@@ -109,22 +122,7 @@ def serve(
         file_bytes=_bytes(max_file, "--max-file", most=_MOST_STORED),
         total_bytes=_bytes(max_total, "--max-total", most=_MOST_STORED),
     )
-    opened = late.host.Host(
-        address,
-        secret=secret,
-        identity=identity,
-        peers=peers,
-        plaintext=plaintext,
-        cc=cc,
-        settings=settings or [],
-        line_rate=line_rate,
-        nic_rate=nic_rate,
-        mtu=mtu,
-        always_spin=spin,
-        max_message_bytes=_bytes(max_message, "--max-message", least=1),
-        threads=threads,
-        answers_loads=True,
-    )
+    opened = late.host.Host(address, **_settings(given), answers_loads=True)
     # A server is often left running by a shell that goes away.
     signal.signal(signal.SIGHUP, leaving.terminate)
     options.say_warnings(opened.missing_features)
@@ -153,6 +151,7 @@ def serve(
 
 
 @app.command()
+@_with(_OF_CLIENTS)
 def call(
     address: To,
     size: Annotated[
@@ -185,17 +184,7 @@ def call(
         int,
         typer.Option(callback=_from_to(0, 2**64 - 1), metavar="N", help="The seed of arrivals."),
     ] = 1,
-    secret: Secret = None,
-    identity: Identity = None,
     key: Key = None,
-    plaintext: Plaintext = False,
-    cc: Control = "timely:auto",
-    settings: Settings = None,
-    line_rate: LineRate = "40Gbps",
-    nic_rate: NicRate = None,
-    mtu: Mtu = 1500,
-    max_message: MaxMessage = "64MB",
-    spin: Spin = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write calls, RTT samples and figures there."),
@@ -205,6 +194,8 @@ def call(
         typer.Option(metavar="FILE", help="Record what congestion control does, for `replay`."),
     ] = None,
     as_json: options.AsJson = False,
+    *,
+    given: Given,
 ) -> None:
     """Call a server at a rate: latency of calls, RTT and sending rate."""
     measured, recorded = late.measured, late.recorded
@@ -214,6 +205,7 @@ def call(
     if warmup_s >= duration_s:
         raise IncastError(f"--warmup {warmup} leaves nothing of --duration {duration}")
     size_bytes, reply_bytes = _bytes(size, "--size"), _bytes(reply, "--reply")
+    max_message = given["max_message_bytes"]
     if reply_bytes > _bytes(max_message, "--max-message"):
         raise IncastError(
             f"--reply {reply} is longer than --max-message {max_message}; give a shorter reply, or "
@@ -223,10 +215,7 @@ def call(
         raise IncastError(f"{out} is there already; choose another directory for --out")
     if record is not None:
         recorded.check(record)
-    chosen = _client(
-        address, secret, identity, plaintext, cc, settings, line_rate, nic_rate, mtu, spin=spin,
-        max_message=max_message,
-    )  # fmt: skip
+    chosen = _client(address, given)
     with live.Bar(duration_s, visible=not as_json) as progress:
         found = _core.udp_load(
             chosen,
@@ -245,11 +234,11 @@ def call(
     if record is not None:
         options.say_warnings(recorded.write(record, found["recording"]))
     options.say_warnings(found["warnings"])
-    summary = measured.summary(found, size=size_bytes, cc=cc)
+    summary = measured.summary(found, size=size_bytes, cc=given["cc"])
     if out is not None:
         measured.write(out, found, summary)
         if extras.have("figures"):
-            late.loads.write(out, found, title=f"{cc} to {address}, calls of {size}")
+            late.loads.write(out, found, title=f"{given['cc']} to {address}, calls of {size}")
         else:
             print(f"note: no figures: {extras.how('figures')}", file=sys.stderr)
     print(json.dumps(summary, indent=2) if as_json else measured.table(summary))
@@ -261,6 +250,7 @@ def call(
 
 
 @app.command()
+@_with(_OF_SENDERS)
 def send(
     address: To,
     file: Annotated[
@@ -270,15 +260,9 @@ def send(
     text: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Send this message instead of a file.")
     ] = None,
-    secret: Secret = None,
-    identity: Identity = None,
     key: Key = None,
-    plaintext: Plaintext = False,
-    cc: Control = "timely:auto",
-    settings: Settings = None,
-    line_rate: LineRate = "40Gbps",
-    nic_rate: NicRate = None,
-    mtu: Mtu = 1500,
+    *,
+    given: Given,
 ) -> None:
     """Send a file, or a message, to a server.
 
@@ -293,10 +277,7 @@ def send(
         message = sys.stdin.buffer.read()
     elif file is not None and not file.is_file():
         raise IncastError(f"{file} is no file")
-    chosen = _client(
-        address, secret, identity, plaintext, cc, settings, line_rate, nic_rate, mtu, spin=False
-    )
-    host = _core.UdpHost(chosen)
+    host = _core.UdpHost(_client(address, given))
     options.say_warnings(host.missing_features)
     peer = host.connect(address, key).wait()
     began = time.monotonic()
@@ -312,36 +293,26 @@ def send(
 
 
 @app.command("bench")
+@_with([*_OF_SENDERS, "always_spin"])
 def bench_(
     address: To,
     rounds: Annotated[int, typer.Option(callback=_from_to(1, 99), metavar="N", help="Rounds.")] = 3,
     duration: Annotated[
         str, typer.Option(metavar="TIME", help="The time of each measurement.")
     ] = "1s",
-    secret: Secret = None,
-    identity: Identity = None,
     key: Key = None,
-    plaintext: Plaintext = False,
-    cc: Control = "timely:auto",
-    settings: Settings = None,
-    line_rate: LineRate = "40Gbps",
-    nic_rate: NicRate = None,
-    mtu: Mtu = 1500,
-    spin: Spin = False,
     busy: Annotated[
         bool,
         typer.Option("--busy", help="Measure RTTs with all CPUs of this machine busy as well."),
     ] = False,
     as_json: options.AsJson = False,
+    *,
+    given: Given,
 ) -> None:
     """Measure a path with messages and with bare sockets, in turn."""
     bench = late.bench
-    measured, control = (
-        _client(
-            address, secret, identity, plaintext, cc, settings, line_rate, nic_rate, mtu, spin=one
-        )
-        for one in (spin, False)
-    )
+    spin = given["always_spin"]
+    measured, control = (_client(address, {**given, "always_spin": one}) for one in (spin, False))
     time_s = _seconds(duration, "--duration")
     if not _LEAST_S <= time_s <= _MOST_S:
         raise IncastError(f"--duration {duration} is too short or too long: give 50ms to 10s")
@@ -390,35 +361,17 @@ def key(
         print(public)
 
 
-def _client(
-    address: str,
-    secret: Path | None,
-    identity: Path | None,
-    plaintext: bool,
-    cc: str,
-    settings: list[str] | None,
-    line_rate: str,
-    nic_rate: str | None,
-    mtu: int,
-    *,
-    spin: bool,
-    max_message: str = "64MB",
-) -> _core.UdpOptions:
+def _settings(given: Given) -> Given:
+    """Settings of hosts as they are in Python."""
+    size = given.get("max_message_bytes", _DEFAULTS["max_message_bytes"])
+    found = {**given, "settings": given["settings"] or []}
+    return {**found, "max_message_bytes": _bytes(size, "--max-message", least=1)}
+
+
+def _client(address: str, given: Given) -> _core.UdpOptions:
     """The settings of the end that calls."""
-    return late.host.options(
-        "[::]:0" if address.startswith("[") else "0.0.0.0:0",
-        secret=secret,
-        identity=identity,
-        plaintext=plaintext,
-        cc=cc,
-        settings=settings or [],
-        line_rate=line_rate,
-        nic_rate=nic_rate,
-        mtu=mtu,
-        always_spin=spin,
-        listens=False,
-        max_message_bytes=_bytes(max_message, "--max-message", least=1),
-    )
+    here = "[::]:0" if address.startswith("[") else "0.0.0.0:0"
+    return late.host.options(here, **_settings(given), listens=False)
 
 
 _LEAST_S, _MOST_S = 0.05, 10.0
