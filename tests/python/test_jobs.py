@@ -161,8 +161,8 @@ def killed_once(task: tuple[int, str]) -> int:
 
 
 def test_a_worker_that_dies_is_replaced_and_its_task_done_again(tmp_path: Path) -> None:
-    tasks = [(number, str(tmp_path)) for number in range(9)]
-    found = list(pool.executed(killed_once, tasks, 3, label=str))
+    tasks = [(number, str(tmp_path)) for number in range(4)]
+    found = list(pool.executed(killed_once, tasks, 2, label=str))
     assert sorted(found) == [(task, task[0] ** 2) for task in tasks]
 
 
@@ -184,7 +184,7 @@ def echoed(task: bytes) -> bytes:
 
 
 def test_large_tasks_and_answers_pass_each_other() -> None:
-    tasks = [bytes([number]) * 3_000_000 for number in range(12)]
+    tasks = [bytes([number]) * 3_000_000 for number in range(6)]
     assert sorted(one for _, one in pool.executed(echoed, tasks, 2, label=repr)) == tasks
 
 
@@ -264,7 +264,7 @@ def interrupted(tmp_path: Path, after_s: float, *, group: bool) -> tuple[str, Pa
 
 @pytest.mark.parametrize("group", [False, True])
 def test_ctrl_c_keeps_all_runs_that_are_under_way(tmp_path: Path, *, group: bool) -> None:
-    err, out = interrupted(tmp_path, 1.5, group=group)
+    err, out = interrupted(tmp_path, 1.0, group=group)
     assert err == (
         f"stopped: the tables are kept in {out}/seed-1/; `incast plot {out}/seed-1` draws figures\n"
     )
