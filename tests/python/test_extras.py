@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from incast.base import extras
+from test_startup import COMMANDS
 
 SHORT = ("--set", "run.duration=5ms", "--set", "run.warmup=1ms")
 # Modules whose package has another name.
@@ -42,27 +43,22 @@ def good(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_lists_need_no_extra(tmp_path: Path) -> None:
+    lines = [
         "--help", "algorithms timely", "docs switches", "plot --list", "reproduce --list",
         "scenario check incast", "scenario list", "tables", "workloads web-search",
-    ],
-)  # fmt: skip
-def test_lists_need_no_extra(line: str, tmp_path: Path) -> None:
-    assert good(tmp_path, *line.split())
+    ]  # fmt: skip
+    code = COMMANDS.format(lines=lines)
+    code = f"import sys\nsys.modules |= dict.fromkeys({OPTIONAL!r})\n{code}"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True)
 
 
-def test_runs_need_no_extra_and_say_what_figures_take(tmp_path: Path) -> None:
-    once = good(tmp_path, "run", "incast", *SHORT, "--out", "once")
-    assert "figures  none: matplotlib is not installed: pip install 'incast[figures]'" in once
-    assert not [*(tmp_path / "once").glob("*.png")]
-    assert pl.read_parquet(tmp_path / "once" / "flows.parquet").height > 0
+def test_runs_need_no_extra_and_say_what_figures_take(once: Path, tmp_path: Path) -> None:
     seeds = ("--seed", "1", "--seed", "2", "--seed", "3")
     good(tmp_path, "run", "incast", *SHORT, *seeds, "--out", "seeds", "--quiet")
     said = good(tmp_path, "show", *(f"seeds/seed-{n}" for n in (1, 2, 3)), "--baseline", "timely")
     assert "95 % confidence interval" in said
-    shown = json.loads(good(tmp_path, "show", "once", "--json"))
+    shown = json.loads(good(once, "show", "once", "--json"))
     assert shown
 
 
@@ -74,6 +70,17 @@ def test_saturation_needs_no_extra(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "pip install 'incast[figures]'" in said
     assert (tmp_path / "load" / "saturation.parquet").is_file()
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a result in `once`."""
+    folder = tmp_path_factory.mktemp("extras")
+    said = good(folder, "run", "incast", *SHORT, "--out", "once")
+    assert "figures  none: matplotlib is not installed: pip install 'incast[figures]'" in said
+    assert not [*(folder / "once").glob("*.png")]
+    assert pl.read_parquet(folder / "once" / "flows.parquet").height > 0
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -93,11 +100,8 @@ def test_saturation_needs_no_extra(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_needs_an_extra_says_which_in_one_sentence(
-    line: str, said: str, tmp_path: Path
-) -> None:
-    good(tmp_path, "run", "incast", *SHORT, "--out", "once", "--quiet")
-    done = incast(tmp_path, *line.split())
+def test_what_needs_an_extra_says_which_in_one_sentence(line: str, said: str, once: Path) -> None:
+    done = incast(once, *line.split())
     extra = said.partition(" ")[0].replace("experiments", "reproduce")
     assert done.returncode == 2
     assert done.stderr == f"error: {said}: pip install 'incast[{extra}]'\n"

@@ -112,14 +112,32 @@ at = [5]
 """
 
 
+# Figures take longer than the runs.
+UNDRAWN = "figure = []\n" + EXPERIMENT.partition("[[figure]]")[0]
+
+
 def _outcome(file: Path, out: Path, *, quick: bool = False) -> Outcome:
     (found,) = driver.reproduce([load(file)], out, quick=quick, jobs=1)
     return found
 
 
-def test_an_experiment_gives_rows_verdicts_and_figures(file: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    found = _outcome(file, out)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Path]:
+    """The outcome of the experiment, and the directory that it is written to."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "mine.toml").write_text(EXPERIMENT)
+    return _outcome(folder / "mine.toml", folder / "out"), folder / "out"
+
+
+@pytest.fixture
+def undrawn(file: Path) -> Path:
+    """The file of the experiment without its figures."""
+    file.write_text(UNDRAWN)
+    return file
+
+
+def test_an_experiment_gives_rows_verdicts_and_figures(whole: tuple[Outcome, Path]) -> None:
+    found, out = whole
     # TIMELY at two delays, PFC once, two seeds each.
     assert found.rows.select("case", "delay", "seed").rows() == [
         ("timely", 2, 1), ("timely", 2, 2), ("timely", 5, 1), ("timely", 5, 2),
@@ -142,8 +160,8 @@ def test_an_experiment_gives_rows_verdicts_and_figures(file: Path, tmp_path: Pat
     assert "It is warm" in (out / "summary.md").read_text()
 
 
-def test_a_level_line_has_the_band_of_its_interval(file: Path, tmp_path: Path) -> None:
-    found = _outcome(file, tmp_path / "out")
+def test_a_level_line_has_the_band_of_its_interval(whole: tuple[Outcome, Path]) -> None:
+    found, _ = whole
     (drawn,) = [one for one in figures.draw(found) if one.name == "lines"]
     (band,) = drawn.figure.axes[0].patches
     spread = found.spread("pfc", None, "rtt_mean_us")
@@ -154,9 +172,9 @@ def test_a_level_line_has_the_band_of_its_interval(file: Path, tmp_path: Path) -
 
 
 def test_curves_of_distributions_are_pooled_and_others_are_of_one_seed(
-    file: Path, tmp_path: Path
+    whole: tuple[Outcome, Path],
 ) -> None:
-    found = _outcome(file, tmp_path / "out")
+    found, _ = whole
     with_curve = {
         name: {seed for (_, _, seed), done in found.runs.items() if name in done.curves}
         for name in ("rtt", "queue")
@@ -165,35 +183,37 @@ def test_curves_of_distributions_are_pooled_and_others_are_of_one_seed(
 
 
 def test_runs_are_kept_and_not_made_again(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    undrawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = _outcome(file, tmp_path / "out")
+    first = _outcome(undrawn, tmp_path / "out")
 
     def never(*_: object) -> None:
         raise AssertionError("made again")
 
     monkeypatch.setattr("incast.reproduce.kept.execute", never)
-    again = _outcome(file, tmp_path / "out")
+    again = _outcome(undrawn, tmp_path / "out")
     assert again.rows.equals(first.rows)
     # Another claim needs no other runs; another measure does.
-    file.write_text(EXPERIMENT.replace("at_least = 10\nat_most = 10", "at_least = 11"))
-    assert _outcome(file, tmp_path / "out").verdicts[0].word == "falls short"
-    file.write_text(EXPERIMENT.replace("rtt_samples > 0", "rtt_samples > 1"))
+    undrawn.write_text(UNDRAWN.replace("at_least = 10\nat_most = 10", "at_least = 11"))
+    assert _outcome(undrawn, tmp_path / "out").verdicts[0].word == "falls short"
+    undrawn.write_text(UNDRAWN.replace("rtt_samples > 0", "rtt_samples > 1"))
     with pytest.raises(AssertionError, match="made again"):
-        _outcome(file, tmp_path / "out")
+        _outcome(undrawn, tmp_path / "out")
 
 
-def test_a_damaged_kept_run_is_made_again(file: Path, tmp_path: Path) -> None:
-    first = _outcome(file, tmp_path / "out", quick=True)
+def test_a_damaged_kept_run_is_made_again(undrawn: Path, tmp_path: Path) -> None:
+    first = _outcome(undrawn, tmp_path / "out", quick=True)
     for kept in (tmp_path / "out" / ".runs").iterdir():
         kept.write_text(kept.read_text()[:40])
-    again = _outcome(file, tmp_path / "out", quick=True)
+    again = _outcome(undrawn, tmp_path / "out", quick=True)
     assert again.rows.drop("seconds").equals(first.rows.drop("seconds"))
 
 
-def test_workers_give_what_one_process_gives(file: Path, tmp_path: Path) -> None:
-    one = _outcome(file, tmp_path / "one")
-    (two,) = driver.reproduce([load(file)], tmp_path / "two", jobs=2)
+def test_workers_give_what_one_process_gives(
+    undrawn: Path, tmp_path: Path, whole: tuple[Outcome, Path]
+) -> None:
+    one, _ = whole
+    (two,) = driver.reproduce([load(undrawn)], tmp_path / "two", jobs=2)
     assert (
         two.rows.sort("case", "delay", "seed")
         .drop("seconds")
@@ -343,7 +363,7 @@ def test_a_measure_reads_the_summary_beside_the_tables(
     """The throughput twice: of the summary, and of the table."""
     sql = "SELECT throughput_gbps - (SELECT SUM(goodput_gbps) FROM flows) + 10 FROM summary"
     asked = "SELECT count(*) FROM flows WHERE rtt_samples > 0"
-    file.write_text(EXPERIMENT.replace(asked, sql))
+    file.write_text(UNDRAWN.replace(asked, sql))
     finished = command("reproduce", str(file), "--jobs", "1", "--json")
     (verdict,) = [
         claim for claim in json.loads(finished.out)[0]["claims"]
@@ -370,6 +390,7 @@ def test_names_on_the_command_line(command: Callable[..., Finished]) -> None:
 
 
 def test_the_command_prints_the_verdicts(file: Path, command: Callable[..., Finished]) -> None:
+    file.write_text(UNDRAWN)
     done = command("reproduce", str(file), "--quick", "--jobs", "1", "--out", "here")
     assert done.code == 0, done.err
     for text in (
@@ -388,7 +409,7 @@ def test_the_command_prints_the_verdicts(file: Path, command: Callable[..., Fini
 
 
 def test_a_full_disk_is_one_sentence_and_loses_nothing(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    undrawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, room = Path.write_text, [3]
 
@@ -401,18 +422,18 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(
 
     monkeypatch.setattr(Path, "write_text", write_text)
     with pytest.raises(Exception, match=r"cannot be written: No space left on device"):
-        _outcome(file, tmp_path / "out")
+        _outcome(undrawn, tmp_path / "out")
     kept = list((tmp_path / "out" / ".runs").iterdir())
     assert len(kept) == 3
     assert not [path for path in kept if path.suffix != ".json"]
     room[0] = 100
-    assert len(_outcome(file, tmp_path / "out").runs) == 6
+    assert len(_outcome(undrawn, tmp_path / "out").runs) == 6
 
 
 def test_ctrl_c_keeps_what_is_done_and_the_next_call_goes_on(
     file: Path, tmp_path: Path, interpreter: list[str]
 ) -> None:
-    file.write_text(EXPERIMENT.replace("run.duration=5ms", "run.duration=250ms"))
+    file.write_text(UNDRAWN.replace("run.duration=5ms", "run.duration=150ms"))
     arguments = [*interpreter, "reproduce", str(file), "--jobs", "2", "--out", "out"]
     process = subprocess.Popen(
         arguments, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,71 +18,54 @@ from incast.figures.catalogue import ABOUT
 HEAVY = ("polars", "numpy", "matplotlib", "pandas", "pyarrow", "jinja2", "jitcdde", "simpleeval",
          "distributed", "optuna")  # fmt: skip
 
-# Runs a command line and says on stderr, last, which of the modules it has imported.
-COMMAND = """
-import json, sys
-sys.argv = ["incast", *{arguments!r}]
+# Runs command lines in turn, and says on stderr, last, which modules were there after each.
+COMMANDS = """
+import contextlib, io, json, sys
 from incast.command import main
-try:
-    main()
-finally:
-    sys.stderr.write(json.dumps(sorted(sys.modules)))
+seen = []
+for line in {lines!r}:
+    sys.argv = ["incast", *line.split()]
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            main()
+        except SystemExit as left:
+            assert not left.code, line
+    seen.append(sorted(sys.modules))
+sys.stderr.write(json.dumps(seen))
 """
 
 
-def imported_by(code: str, cwd: Path) -> set[str]:
+def said_by(code: str, cwd: Path) -> Any:  # noqa: ANN401 - JSON
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    return set(json.loads(done.stderr.splitlines()[-1]))
+    return json.loads(done.stderr.splitlines()[-1])
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "--version",
-        "--help",
-        "algorithms --help",
-        "docs --help",
-        "import --help",
-        "plot --help",
-        "reproduce --help",
-        "compare --help",
-        "run --help",
-        "saturate --help",
-        "scenario --help",
-        "scenario check --help",
-        "show --help",
-        "sweep --help",
-        "tune --help",
-        "tables --help",
-        "workloads --help",
-        "algorithms",
-        "algorithms timely --json",
-        "docs",
-        "docs switches --json",
-        "plot --list",
-        "reproduce --list",
-        "reproduce --list --json",
-        "scenario check incast",
-        "scenario list",
-        "scenario schema",
-        "workloads",
-        "workloads web-search",
-    ],
-)
-def test_it_imports_nothing_heavy(line: str, tmp_path: Path) -> None:
-    modules = imported_by(COMMAND.format(arguments=line.split()), tmp_path)
-    assert "incast.cli" in modules
-    assert modules.isdisjoint(HEAVY)
-    assert not [name for name in modules if name.startswith("incast.results.") and "store" in name]
+def imported_by(lines: list[str], cwd: Path) -> dict[str, set[str]]:
+    """The modules after each line; those of the lines before it are among them."""
+    seen = said_by(COMMANDS.format(lines=lines), cwd)
+    return {line: {*modules} for line, modules in zip(lines, seen, strict=True)}
 
 
-@pytest.mark.parametrize("line", ["--version", "--help"])
-def test_what_prints_no_table_does_without_rich_and_pydantic(line: str, tmp_path: Path) -> None:
-    modules = imported_by(COMMAND.format(arguments=line.split()), tmp_path)
-    assert modules.isdisjoint({"rich", "pydantic"})
+LINES = [
+    "--version", "--help", *(f"{name} --help" for name in (
+        "algorithms", "docs", "import", "plot", "reproduce", "compare", "run", "saturate",
+        "scenario", "scenario check", "show", "sweep", "tune", "tables", "workloads",
+    )), "algorithms", "algorithms timely --json", "docs", "docs switches --json", "plot --list",
+    "reproduce --list", "reproduce --list --json", "scenario check incast", "scenario list",
+    "scenario schema", "workloads", "workloads web-search",
+]  # fmt: skip
+
+
+def test_what_waits_for_nothing_imports_nothing_heavy(tmp_path: Path) -> None:
+    for line, modules in imported_by(LINES, tmp_path).items():
+        assert "incast.cli" in modules
+        assert modules.isdisjoint(HEAVY), line
+        assert not [one for one in modules if one.startswith("incast.results.store")], line
+        # What prints no table does without these.
+        assert line not in ("--version", "--help") or modules.isdisjoint({"rich", "pydantic"})
 
 
 @pytest.mark.parametrize(
@@ -95,15 +79,15 @@ def test_what_prints_no_table_does_without_rich_and_pydantic(line: str, tmp_path
 )
 def test_python_imports_what_is_asked_for(code: str, there: str, tmp_path: Path) -> None:
     said = "import json, sys; sys.stderr.write(json.dumps(sorted(sys.modules)))"
-    modules = imported_by(f"{code}\n{said}", tmp_path)
+    modules = {*said_by(f"{code}\n{said}", tmp_path)}
     assert there in modules
     assert modules.isdisjoint({*HEAVY, "rich", "typer"})
 
 
 def test_a_run_imports_what_it_needs(tmp_path: Path) -> None:
     """So that the names above are those of real modules."""
-    scenario = ["run", "incast", "--set", "run.duration=2ms", "--set", "run.warmup=1ms", "--quiet"]
-    modules = imported_by(COMMAND.format(arguments=scenario), tmp_path)
+    line = "run incast --set run.duration=2ms --set run.warmup=1ms --quiet"
+    modules = imported_by([line], tmp_path)[line]
     assert {"polars", "numpy", "matplotlib", "rich"} <= modules
 
 
