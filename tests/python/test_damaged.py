@@ -158,7 +158,7 @@ def test_figures_are_numbers(written: Path, path: tuple[str | int, ...], value: 
         at = at[key]
     at[path[-1]] = value
     file.write_text(json.dumps(said), encoding="utf-8")
-    with pytest.raises(ResultError, match=r"run.json: is not that of a result of incast"):
+    with pytest.raises(ResultError, match=r"run.json: describes no result of incast"):
         incast.open_result(copy)
 
 

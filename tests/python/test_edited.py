@@ -35,7 +35,7 @@ def refused(command: Command, said: str) -> None:
 @pytest.mark.parametrize("open_", ["[", '{"a":', '{"runs":[', '{"tables":{"flows":'])
 def test_brackets_without_end(command: Command, open_: str) -> None:
     Path("out/run.json").write_text(open_ * 200_000)
-    refused(command, "out/run.json: is not that of a result of incast")
+    refused(command, "out/run.json: describes no result of incast")
 
 
 @pytest.mark.usefixtures("out")
@@ -64,14 +64,14 @@ def test_values_of_other_types(command: Command, path: str) -> None:
         done = command("show", "out")
         # An empty list of runs, or an empty table of columns, is one.
         if done.code != 0:
-            assert "out/run.json: is not that of a result" in done.error, value
+            assert "out/run.json: describes no result" in done.error, value
 
 
 @pytest.mark.usefixtures("out")
 @pytest.mark.parametrize("text", ["", "\0", "nan", '{"seed": 1e999}', "\xff", '"a', "5"])
 def test_what_is_no_json(command: Command, text: str) -> None:
     Path("out/run.json").write_bytes(text.encode("latin-1"))
-    refused(command, "out/run.json: is not that of a result")
+    refused(command, "out/run.json: describes no result")
 
 
 @pytest.mark.usefixtures("out")
@@ -79,7 +79,7 @@ def test_a_table_is_found_in_the_directory_alone(command: Command) -> None:
     said = json.loads(Path("out/run.json").read_text())
     said["tables"]["../../flows"] = said["tables"]["flows"]
     Path("out/run.json").write_text(json.dumps(said))
-    refused(command, "run.json: is not that of a result")
+    refused(command, "run.json: describes no result")
 
 
 def edit(table: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:

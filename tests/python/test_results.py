@@ -59,10 +59,10 @@ def test_a_result_that_this_version_would_not_run_is_read(written: Path, tmp_pat
     [
         (None, "no such directory"),
         ({}, "there is no run.json"),
-        ({"run.json": "{"}, "not that of a result"),
-        ({"run.json": "[]", "scenario.toml": ""}, "not that of a result"),
-        ({"run.json": "{}", "scenario.toml": ""}, "not that of a result"),
-        ({"run.json": "{}"}, "not that of a result"),
+        ({"run.json": "{"}, "describes no result"),
+        ({"run.json": "[]", "scenario.toml": ""}, "describes no result"),
+        ({"run.json": "{}", "scenario.toml": ""}, "describes no result"),
+        ({"run.json": "{}"}, "describes no result"),
     ],
 )
 def test_what_is_no_result_is_refused(

@@ -124,7 +124,7 @@ function read(folder: string, text: string): Stored {
   }
   const known = Array.isArray(stored.runs) && Array.isArray(stored.schemes) && typeof stored.tables === "object" && stored.tables !== null;
   if (!known || stored.runs.some(({ measured }) => typeof measured !== "object" || measured === null)) {
-    throw new Mistake(`${place}: has no runs and tables; expected a directory that \`incast run\` wrote, not that of a sweep or of \`incast reproduce\``);
+    throw new Mistake(`${place}: has no runs and tables; expected a directory that \`incast run\` wrote, no directory of a sweep or of \`incast reproduce\``);
   }
   const seed = /^ {2}"seed": (\d+)/m.exec(text)?.[1] ?? String(stored.seed);
   return { ...stored, seed, warnings: stored.warnings ?? [], runs: stored.runs.map((run) => ({ ...run, published: run.published ?? {} })) };

@@ -23,7 +23,7 @@ def docs(
 ) -> None:
     """List the pages of the manual, or show one.
 
-    They are those of this version, and need no network.
+    The pages describe this version, and need no network.
     """
     known = manual.pages()
     if topic is None:

@@ -47,7 +47,7 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="URL",
-            help="The page of the simulator that figures link to, such as that of a web server; a "
+            help="The page of the simulator that figures link to, such as one on a web server; a "
             "copy beside the report if not given.",
         ),
     ] = None,

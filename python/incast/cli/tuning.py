@@ -85,7 +85,7 @@ def tune(
         str | None,
         typer.Option(
             metavar="N|LIST",
-            help="The seeds of that: 5 after those of the tuning, so many, or these.",
+            help="The seeds of --validate: 5 after the seeds of the tuning, so many, or these.",
         ),
     ] = None,
     batch: Annotated[

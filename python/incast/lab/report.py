@@ -33,7 +33,7 @@ _OF_RTTS = (
     "prober's datagrams through the same queue."
 )
 _OF_PAIRS = (
-    "Here over predicted: completion of a message over that of the same one in the simulator, the "
+    "Here over predicted: completion of a message here over its completion in the simulator, the "
     "median."
 )
 _OF_DROPS = "Drops: where it is not simulated they are sends, of up to 44 packets each."

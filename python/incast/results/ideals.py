@@ -16,7 +16,7 @@ FIGURES = {
     for reference, label in REFERENCES.items()
     for name in _OF
 }
-"""Unit and meaning of each figure, by its name: that of the reference and that of the figure."""
+"""Unit and meaning of each figure, by the names of the reference and of the figure."""
 
 
 def figures(

@@ -215,7 +215,7 @@ def read(directory: str | os.PathLike[str]) -> Stored:
         raise ResultError(f"{path}: {error}") from None
     except (msgspec.DecodeError, RecursionError) as error:
         why = "brackets in brackets, too deep" if isinstance(error, RecursionError) else str(error)
-        raise ResultError(f"{path}/run.json: is not that of a result of incast: {why}") from None
+        raise ResultError(f"{path}/run.json: describes no result of incast: {why}") from None
     return _stored(path, said, text, found)
 
 

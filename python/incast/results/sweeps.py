@@ -381,7 +381,7 @@ def read(place: Path) -> SweepRecord:
         axes = tuple(Axis(axis.keys, axis.values) for axis in said.axes)
         runs = pl.read_parquet(place / DATASET, glob=False)
     except msgspec.DecodeError as error:
-        raise ResultError(f"{place}/{MARK}: is not that of a sweep: {error}") from None
+        raise ResultError(f"{place}/{MARK}: describes no sweep: {error}") from None
     except (OSError, RecursionError, pl.exceptions.PolarsError) as error:
         reason = (str(error).splitlines() or ["damaged"])[0]
         raise ResultError(f"{place}: cannot be read: {reason}") from None

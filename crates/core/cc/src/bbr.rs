@@ -57,7 +57,7 @@ parameters! {
         pub rtt_window: Span = Span::from_secs(10), in "1us" to "100s", source src!(linux);
         /// How long ProbeRTT holds the least window.
         pub probe_rtt: Span = Span::from_ms(200), in "0ns" to "10s", source src!(linux);
-        /// The least window, in packets; also that of ProbeRTT.
+        /// The least window, in packets, which ProbeRTT keeps.
         pub min_packets: u32 = 4, in "1" to "1000", source src!(linux);
         /// The packet that `min_packets` counts; 0B is the flow's MSS.
         pub packet: Bytes = Bytes::ZERO, in "0B" to "64KB", source src!(prime);

@@ -37,7 +37,7 @@ parameters! {
         /// Whether a flow that lost below its last maximum aims lower still, to make room for
         /// others.
         pub fast_convergence: Switch = Switch::On, source "RFC 9438, section 4.7";
-        /// Whether the window is at least that of a Reno flow.
+        /// Whether the window is at least as large as a Reno flow's.
         pub reno_friendly: Switch = Switch::On, source "RFC 9438, section 4.3";
         /// Time on the curve by which the window aims ahead.
         pub look_ahead: LookAhead = LookAhead::Srtt, source "RFC 9438, section 4.2";

@@ -28,7 +28,7 @@ parameters! {
     pub struct Mcp {
         /// Segments of the window of a new flow with a deadline.
         pub initial_window: u32 = 3, in "1" to "1000", source src!(module);
-        /// The least window in segments, and that of a flow whose deadline has passed.
+        /// The least window in segments, which a flow keeps whose deadline has passed.
         pub least_window: u32 = 2, in "1" to "1000", source src!(module);
         /// The time by which deadlines are brought forward, for safety.
         pub margin: Span = Span::from_us(600), in "0ns" to "1s", source src!(module);

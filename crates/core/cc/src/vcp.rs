@@ -16,8 +16,8 @@ use crate::{configurable_by_name, parameters};
 parameters! {
     /// VCP's parameters. The default is the preset `sigcomm05`.
     pub struct Vcp {
-        /// The interval over which ports measure their load; that of the ports'
-        /// `switch.feedback.vcp.interval`.
+        /// The interval over which ports measure their load: `switch.feedback.vcp.interval` of the
+        /// ports.
         pub interval: Span = Span::from_ms(200), in "20us" to "10s", source "VCP, SIGCOMM 2005";
         /// xi: the growth in an interval of low load.
         pub xi: Fraction = Fraction::from_ratio(1, 16), in "0" to "1", source "VCP, SIGCOMM 2005";

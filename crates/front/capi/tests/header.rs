@@ -27,7 +27,7 @@ fn the_header_is_that_of_the_sources() {
     let there = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         there == made,
-        "include/incast.h is not that of the sources: INCAST_UPDATE_HEADER=1 makes it again"
+        "include/incast.h differs from the sources: INCAST_UPDATE_HEADER=1 makes it again"
     );
 }
 

@@ -117,7 +117,7 @@ enum What {
 struct Chosen {
     #[arg(help = Algorithm::ALL.map(Algorithm::name).join(", "))]
     algorithm: String,
-    /// Values from a source, such as authors-snippet; before those of --set.
+    /// Values from a source, such as authors-snippet, which --set changes.
     #[arg(long)]
     preset: Option<String>,
     /// Change one parameter, such as `t_high=100us`; may be repeated.

@@ -20,8 +20,8 @@ pub struct Receiver {
     /// The rate at which each of them takes packets in, headers included; "0bps" is nothing at all.
     #[serde(with = "quantity::Intake")]
     pub rate: Rate,
-    /// The bytes that may wait until they are taken in; 512KB if absent. With PFC what still arrives
-    /// after a pause has room beyond them.
+    /// The bytes that may wait until they are taken in; 512KB if absent. With PFC there is room
+    /// beyond them for packets that still arrive after a pause.
     #[serde(default = "default_buffer", with = "quantity::Size")]
     pub buffer: Bytes,
     /// The time that the host takes more for a segment of a stream that is not the next one: a

@@ -18,8 +18,8 @@ pub struct Switch {
     #[serde(with = "quantity::Size")]
     pub buffer: Bytes,
     /// The largest length of an egress queue without PFC protection, as a multiple of the free
-    /// buffer. Without PFC this limits all queues; with PFC those of ACKs in their own class, and
-    /// of classes without `pfc`.
+    /// buffer. Without PFC this limits all queues; with PFC the queues of ACKs in their own class,
+    /// and of classes without `pfc`.
     #[serde(with = "quantity::Alpha")]
     pub alpha: Fraction,
     /// The most bytes in an egress queue without PFC protection, instead of the dynamic threshold.
@@ -40,8 +40,8 @@ pub struct Switch {
     #[serde(with = "quantity::OptionalDuration")]
     pub burst_time: Option<Span>,
     /// The ECN threshold: data packets that find more than this in their queue, themselves counted,
-    /// are marked. This needs packets that may be marked: those of messages, and those of streams
-    /// if `transport.stream.ecn` says so.
+    /// are marked. This needs packets that may be marked: packets of messages, and of streams if
+    /// `transport.stream.ecn` says so.
     #[serde(with = "quantity::OptionalSize")]
     pub ecn_threshold: Option<Bytes>,
     /// The queues that ECN thresholds are compared with.

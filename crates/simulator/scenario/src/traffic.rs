@@ -72,11 +72,11 @@ pub struct Common {
     pub name: Option<String>,
     /// The hosts that start the traffic: a group, one host of it, or several such as `host[0-15]`.
     pub from: Option<String>,
-    /// The hosts at the other end; those of `from` if absent.
+    /// The hosts at the other end; the hosts of `from` if absent.
     pub to: Option<String>,
     /// The traffic class of the payload, by name; the lowest class if absent.
     pub class: Option<String>,
-    /// The scheme of the flows, or of a share of them; that of the run if absent.
+    /// The scheme of the flows, or of a share of them; the scheme of the run if absent.
     pub scheme: Option<TrafficScheme>,
     /// The kind of routing of the packets in both directions; `routing.kind` if absent.
     pub routing: Option<RoutingKind>,

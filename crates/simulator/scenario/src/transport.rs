@@ -41,7 +41,7 @@ pub struct Transport {
     #[serde(with = "quantity::Packet")]
     pub ack: Bytes,
     /// Whether ACKs travel in their own class, which is served before data. If absent, the ACKs of
-    /// messages do and those of streams do not.
+    /// messages do, and the ACKs of streams do not.
     pub ack_priority: Option<bool>,
     /// The receiver's time from the arrival of data to its ACK.
     #[serde(with = "quantity::Time")]

@@ -19,7 +19,7 @@ use super::{Departure, Law, Settings, Wrong};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Vcp {
-    /// The interval over which load is measured; that of the senders' `interval`.
+    /// The interval over which load is measured: `interval` of the senders.
     #[serde(with = "quantity::Time")]
     pub interval: Span,
     /// The weight of the mean queue.

@@ -39,7 +39,7 @@ pub struct DeadlineLaw {
     pub least: Option<Span>,
     /// The multiple of `base` and the time that the payload takes on the host's link.
     pub factor: Option<f64>,
-    /// The time that counts beside that of the payload, in `factor`.
+    /// The time that counts beside the payload's, in `factor`.
     #[serde(with = "quantity::OptionalDuration")]
     pub base: Option<Span>,
 }

@@ -47,9 +47,9 @@ pub struct ListedFlow {
     pub size: Option<Bytes>,
     /// The number that other flows use in `after`.
     pub id: Option<u64>,
-    /// The traffic class; that of the traffic if absent.
+    /// The traffic class; the class of the traffic if absent.
     pub class: Option<String>,
-    /// The weight; that of the traffic if absent.
+    /// The weight; the weight of the traffic if absent.
     pub weight: Option<u32>,
     /// The time that the flow has from posting to completion; as for the traffic if absent.
     pub deadline: Option<Deadline>,

@@ -26,7 +26,7 @@ pub struct PingPong {
     /// The size of the message.
     #[serde(with = "quantity::Size")]
     pub size: Bytes,
-    /// The size of the answer; that of the message if absent.
+    /// The size of the answer; the size of the message if absent.
     #[serde(default, with = "quantity::OptionalSize")]
     pub answer: Option<Bytes>,
     /// The number of rounds of each pair.

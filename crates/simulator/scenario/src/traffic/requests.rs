@@ -47,7 +47,7 @@ pub struct Requests {
     pub think_time: Option<Span>,
     /// The sizes of reads.
     pub sizes: FlowSizes,
-    /// The sizes of writes; those of reads if absent.
+    /// The sizes of writes; the sizes of reads if absent.
     pub write_sizes: Option<FlowSizes>,
     /// The share of requests that are reads.
     #[serde(default = "default_reads")]

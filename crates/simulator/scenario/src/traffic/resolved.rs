@@ -9,7 +9,7 @@ pub struct ResolvedTraffic {
     pub kind: &'static str,
     /// The number of the traffic's class, 0 for the lowest.
     pub class: u8,
-    /// The scheme of its flows, or of a share of them; that of the run if absent.
+    /// The scheme of its flows, or of a share of them; the scheme of the run if absent.
     pub scheme: Option<String>,
     /// Whether some messages are posted when others have ended, at no time known before.
     pub waits: bool,
