@@ -68,6 +68,13 @@ def receiving(
             thread.join()
 
 
+@pytest.fixture
+def peer(into: Path) -> Iterator[udp.Peer]:
+    """A peer of a server that takes files into `into`."""
+    with receiving(into) as address, udp.Host(plaintext=True) as host:
+        yield host.connect(address)
+
+
 def opened(peer: udp.Peer, name: str | bytes, size: int = len(CONTENT)) -> bytes:
     """The number of a transfer that a peer has opened."""
     raw = name.encode() if isinstance(name, str) else name
@@ -170,22 +177,20 @@ def test_of_two_senders_of_a_name_one_wins(into: Path) -> None:
 
 
 def test_where_there_are_no_hard_links_one_wins_too(
-    into: Path, monkeypatch: pytest.MonkeyPatch
+    peer: udp.Peer, into: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def link(*_: object) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
     monkeypatch.setattr(os, "link", link)
-    with receiving(into) as address, udp.Host(plaintext=True) as host:
-        peer = host.connect(address)
-        numbers = [opened(peer, "some.bin") for _ in range(2)]
-        for number in numbers:
-            written(peer, number)
-        ended(peer, numbers[0])
-        with pytest.raises(IncastError, match=r"some\.bin is there already; give the file another"):
-            ended(peer, numbers[1])
-        assert [path.name for path in into.iterdir()] == ["some.bin"]
-        assert (into / "some.bin").read_bytes() == CONTENT
+    numbers = [opened(peer, "some.bin") for _ in range(2)]
+    for number in numbers:
+        written(peer, number)
+    ended(peer, numbers[0])
+    with pytest.raises(IncastError, match=r"some\.bin is there already; give the file another"):
+        ended(peer, numbers[1])
+    assert [path.name for path in into.iterdir()] == ["some.bin"]
+    assert (into / "some.bin").read_bytes() == CONTENT
 
 
 def test_nobody_writes_to_the_transfer_of_another_peer(into: Path) -> None:
@@ -209,25 +214,21 @@ def test_nobody_writes_to_the_transfer_of_another_peer(into: Path) -> None:
     assert (into / "some.bin").read_bytes() == CONTENT
 
 
-def test_another_content_than_was_told_is_no_file(into: Path) -> None:
-    with receiving(into) as address, udp.Host(plaintext=True) as host:
-        peer = host.connect(address)
-        number = opened(peer, "some.bin")
+def test_another_content_than_was_told_is_no_file(peer: udp.Peer, into: Path) -> None:
+    number = opened(peer, "some.bin")
+    written(peer, number)
+    with pytest.raises(IncastError, match="has arrived with another content; send it again"):
+        ended(peer, number, b"what was told")
+    assert not list(into.iterdir())
+    with pytest.raises(IncastError, match="there is no transfer"):
         written(peer, number)
-        with pytest.raises(IncastError, match="has arrived with another content; send it again"):
-            ended(peer, number, b"what was told")
-        assert not list(into.iterdir())
-        with pytest.raises(IncastError, match="there is no transfer"):
-            written(peer, number)
 
 
-def test_names_as_long_as_a_folder_takes(into: Path) -> None:
+def test_names_as_long_as_a_folder_takes(peer: udp.Peer, into: Path) -> None:
     name = "ä" * 127 + "b"
-    with receiving(into) as address, udp.Host(plaintext=True) as host:
-        peer = host.connect(address)
-        number = opened(peer, name)
-        written(peer, number)
-        ended(peer, number)
+    number = opened(peer, name)
+    written(peer, number)
+    ended(peer, number)
     assert [path.name for path in into.iterdir()] == [name]
 
 
@@ -287,25 +288,23 @@ def test_what_peers_store_is_bounded(into: Path) -> None:
         ended(again, opened(again, "one more", 0), b"")
 
 
-def test_a_file_that_lost_bytes_on_the_disk_is_no_file(into: Path) -> None:
-    with receiving(into) as address, udp.Host(plaintext=True) as host:
-        peer = host.connect(address)
-        number = opened(peer, "cleaned", 2 * len(CONTENT))
-        written(peer, number)
-        (part,) = into.iterdir()
-        part.unlink()
-        with pytest.raises(IncastError, match="cannot be stored there: No such file"):
-            written(peer, number, offset=len(CONTENT))
-        with pytest.raises(IncastError, match="there is no transfer"):
-            ended(peer, number, CONTENT * 2)
-        number = opened(peer, "longer")
-        written(peer, number)
-        (part,) = into.iterdir()
-        with part.open("ab") as file:
-            file.write(b"more")
-        with pytest.raises(IncastError, match="has arrived with another content; send it again"):
-            ended(peer, number)
-        assert not list(into.iterdir())
+def test_a_file_that_lost_bytes_on_the_disk_is_no_file(peer: udp.Peer, into: Path) -> None:
+    number = opened(peer, "cleaned", 2 * len(CONTENT))
+    written(peer, number)
+    (part,) = into.iterdir()
+    part.unlink()
+    with pytest.raises(IncastError, match="cannot be stored there: No such file"):
+        written(peer, number, offset=len(CONTENT))
+    with pytest.raises(IncastError, match="there is no transfer"):
+        ended(peer, number, CONTENT * 2)
+    number = opened(peer, "longer")
+    written(peer, number)
+    (part,) = into.iterdir()
+    with part.open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(IncastError, match="has arrived with another content; send it again"):
+        ended(peer, number)
+    assert not list(into.iterdir())
 
 
 def test_the_disk_itself_is_a_bound(into: Path) -> None:
@@ -316,18 +315,16 @@ def test_the_disk_itself_is_a_bound(into: Path) -> None:
         assert not list(into.iterdir())
 
 
-def test_parts_come_in_order_and_leave_no_holes(into: Path) -> None:
-    with receiving(into) as address, udp.Host(plaintext=True) as host:
-        peer = host.connect(address)
-        number = opened(peer, "sparse", 2**33)
-        with pytest.raises(IncastError, match=f"a part begins at {2**33 - 1} B and not at 0 B"):
-            written(peer, number, b"x", 2**33 - 1)
+def test_parts_come_in_order_and_leave_no_holes(peer: udp.Peer, into: Path) -> None:
+    number = opened(peer, "sparse", 2**33)
+    with pytest.raises(IncastError, match=f"a part begins at {2**33 - 1} B and not at 0 B"):
+        written(peer, number, b"x", 2**33 - 1)
+    written(peer, number, b"abc")
+    with pytest.raises(IncastError, match="a part begins at 0 B and not at 3 B"):
         written(peer, number, b"abc")
-        with pytest.raises(IncastError, match="a part begins at 0 B and not at 3 B"):
-            written(peer, number, b"abc")
-        with pytest.raises(IncastError, match=f"3 B of {2**33} B of sparse have come"):
-            ended(peer, number, b"abc")
-        assert not list(into.iterdir())
+    with pytest.raises(IncastError, match=f"3 B of {2**33} B of sparse have come"):
+        ended(peer, number, b"abc")
+    assert not list(into.iterdir())
 
 
 def test_a_file_that_nobody_goes_on_with_is_dropped(into: Path) -> None:
@@ -339,20 +336,17 @@ def test_a_file_that_nobody_goes_on_with_is_dropped(into: Path) -> None:
             written(peer, number, b"0123456789")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [b"", b".", b"..", b".hidden", b"-rf", b" a", b"a ",
-     b"a/b", b"/etc/passwd", b"a\nb", b"a\x1b[2Jb", b"\xed\xa0\x80",
-     b"\xff", b"a\x00b", b"x" * 256, "\u202egnp.exe".encode(), "\u2028".encode()],
-)  # fmt: skip
-def test_names_that_are_none_are_refused(into: Path, name: bytes) -> None:
-    with receiving(into) as address, udp.Host(plaintext=True) as host:
-        peer = host.connect(address)
+def test_names_that_are_none_are_refused(peer: udp.Peer, into: Path) -> None:
+    for name in (
+        b"", b".", b"..", b".hidden", b"-rf", b" a", b"a ", b"a/b", b"/etc/passwd", b"a\nb",
+        b"a\x1b[2Jb", b"\xed\xa0\x80", b"\xff", b"a\x00b", b"x" * 256,
+        "\u202egnp.exe".encode(), "\u2028".encode(),
+    ):  # fmt: skip
         for _ in range(2):
             with pytest.raises(IncastError, match="is no name of a file here: 1 to 255 B of"):
                 opened(peer, name)
-        assert peer.statistics() is not None
-        assert not list(into.iterdir())
+    assert peer.statistics() is not None
+    assert not list(into.iterdir())
 
 
 def test_a_peer_hears_nothing_of_the_folders_of_a_server(into: Path) -> None:
