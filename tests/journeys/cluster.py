@@ -16,7 +16,7 @@ explained = incast("scenario", "explain", "switch.ecn_threshold")
 assert "mark" in explained.lower(), explained
 
 # Thresholds: a lower one marks more and pauses less.
-thresholds = ("100KB", "400KB", "1.6MB")
+thresholds = ("100KB", "1.6MB")
 for threshold in thresholds:
     incast(
         "run", "cluster.toml", "--set", f"switch.ecn_threshold={threshold}", "--out",
@@ -29,11 +29,10 @@ assert pauses == sorted(pauses), pauses
 assert all(row["drops"] == 0 for row in ecn)
 assert all(500 < row["throughput_gbps"] < 900 for row in ecn)
 
-# Buffers: half of the buffer pauses more. Without PFC it drops, and a warning says so before.
-for buffer in ("2MB", "4MB"):
-    incast("run", "cluster.toml", "--set", f"switch.buffer={buffer}", "--out", f"buffer/{buffer}")
-small, large = (measured(f"buffer/{size}")["dcqcn"] for size in ("2MB", "4MB"))
-assert small["pfc_pauses"] > large["pfc_pauses"] > 0 == small["drops"] == large["drops"]
+# Buffers: a smaller one pauses more. Without PFC it drops, and a warning says so before.
+incast("run", "cluster.toml", "--set", "switch.buffer=2MB", "--out", "buffer/2MB")
+small = measured("buffer/2MB")["dcqcn"]
+assert small["pfc_pauses"] > pauses[0] >= 0 == small["drops"]
 lossy = ("--set", "switch.buffer=2MB", "--set", "switch.pfc.enabled=false")
 warnings = as_json("scenario", "check", "cluster.toml", *lossy)["warnings"]
 assert any("dcqcn needs PFC" in warning for warning in warnings), warnings
@@ -45,5 +44,5 @@ assert all(f"ecn_threshold={threshold}" in table for threshold in thresholds)
 incast("plot", "ecn/100KB", "--figure", "queue", "--figure", "slowdown-by-size", "--out", "drawn")
 for name in ("queue", "slowdown-by-size"):
     check_png(Path(f"drawn/{name}.png"))
-incast("scenario", "show", "cluster.toml", "--svg", "net.svg", "--result", "ecn/400KB")
+incast("scenario", "show", "cluster.toml", "--svg", "net.svg", "--result", "ecn/100KB")
 assert "leaf0" in Path("net.svg").read_text(encoding="utf-8")
