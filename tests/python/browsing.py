@@ -9,6 +9,9 @@ import pytest
 
 from incast.base import links
 
+Browser = Any
+"""A driver of Selenium, which has types only where it is installed."""
+
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 
 
@@ -19,14 +22,14 @@ def link(
     return "#" + links.fragment(name, schemes=schemes, changes=changes, seed=seed)
 
 
-def shows(browser: Any, address: str, part: str, width: int = 1280) -> None:  # noqa: ANN401
+def shows(browser: Browser, address: str, part: str, width: int = 1280) -> None:
     """Opens the page anew with a fragment."""
     resized(browser, width)
     browser.get("about:blank")
     browser.get(address + part)
 
 
-def resized(browser: Any, width: int) -> None:  # noqa: ANN401
+def resized(browser: Browser, width: int) -> None:
     """Gives the window a width: that of a phone, or of a desktop."""
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
@@ -34,7 +37,7 @@ def resized(browser: Any, width: int) -> None:  # noqa: ANN401
     )
 
 
-def until(browser: Any, condition: str, seconds: float = 60.0) -> Any:  # noqa: ANN401
+def until(browser: Browser, condition: str, seconds: float = 60.0) -> Any:  # noqa: ANN401
     """Waits until an expression is true in the page."""
     end = time.monotonic() + seconds
     while not (value := browser.execute_script(f"return {condition}")):
@@ -43,13 +46,13 @@ def until(browser: Any, condition: str, seconds: float = 60.0) -> Any:  # noqa: 
     return value
 
 
-def ended(browser: Any) -> None:  # noqa: ANN401
+def ended(browser: Browser) -> None:
     error = "document.getElementById('error')"
     until(browser, f"document.body.dataset.state === 'ended' || !{error}.hidden")
     assert browser.execute_script(f"return {error}.textContent") == ""
 
 
-def choose(browser: Any, menu: str, value: str) -> None:  # noqa: ANN401
+def choose(browser: Browser, menu: str, value: str) -> None:
     browser.execute_script(
         "const of = document.getElementById(arguments[0]); of.value = arguments[1];"
         "of.dispatchEvent(new Event('change'))",
@@ -58,13 +61,13 @@ def choose(browser: Any, menu: str, value: str) -> None:  # noqa: ANN401
     )
 
 
-def press(browser: Any, key: str, code: int) -> None:  # noqa: ANN401
+def press(browser: Browser, key: str, code: int) -> None:
     for kind in ("keyDown", "keyUp"):
         event = {"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}
         browser.execute_cdp_cmd("Input.dispatchKeyEvent", event)
 
 
-def looks(browser: Any, theme: str = "light", *, still: bool = False) -> None:  # noqa: ANN401
+def looks(browser: Browser, theme: str = "light", *, still: bool = False) -> None:
     """Sets what the reader prefers."""
     motion = "reduce" if still else "no-preference"
     features = [
@@ -74,7 +77,7 @@ def looks(browser: Any, theme: str = "light", *, still: bool = False) -> None:  
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
-def fits(browser: Any, width: int) -> None:  # noqa: ANN401
+def fits(browser: Browser, width: int) -> None:
     """Nothing is wider than the window, comes from elsewhere, or breaks a rule of axe."""
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     assert browser.execute_script(
@@ -91,7 +94,7 @@ def fits(browser: Any, width: int) -> None:  # noqa: ANN401
     assert found == [], found
 
 
-def reaches_all(browser: Any) -> int:  # noqa: ANN401
+def reaches_all(browser: Browser) -> int:
     """Whether Tab comes to every control; their number."""
     every = """
       return [...document.querySelectorAll(

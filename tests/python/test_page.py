@@ -19,7 +19,7 @@ import polars
 import pytest
 
 import incast
-from browsing import choose, ended, fits, link, looks, reaches_all, shows, until
+from browsing import Browser, choose, ended, fits, link, looks, reaches_all, shows, until
 from conftest import Finished
 from incast import _core
 from incast.api import scenarios
@@ -63,16 +63,14 @@ document.getElementById("table-" + format).click();
 """
 
 
-def saved(browser: Any, number: int, format: str) -> io.BytesIO:  # noqa: A002, ANN401
+def saved(browser: Browser, number: int, format: str) -> io.BytesIO:  # noqa: A002
     text = browser.execute_async_script(SAVE, number, format)
     return io.BytesIO(base64.b64decode(text))
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_every_table_is_that_of_a_native_run_to_the_last_bit(
-    browser: Any,  # noqa: ANN401
-    address: str,
-    name: str,
+    browser: Browser, address: str, name: str
 ) -> None:
     schemes, changes = RUNS[name]
     shows(browser, address, link(name, schemes, changes, seed=7))
@@ -87,7 +85,7 @@ def test_every_table_is_that_of_a_native_run_to_the_last_bit(
             assert found.equals(polars.DataFrame(expected)), (scheme, table.name)
 
 
-def test_tables_are_saved_as_parquet_too(browser: Any, address: str) -> None:  # noqa: ANN401
+def test_tables_are_saved_as_parquet_too(browser: Browser, address: str) -> None:
     """Values, types and missing values are those of `incast run`; so are units and meanings."""
     changes = ["run.duration=1ms", "run.warmup=300us", "run.cooldown=100us"]
     shows(browser, address, link("fat-tree-web-search", ["hpcc"], changes, seed=7))
@@ -107,14 +105,14 @@ def test_tables_are_saved_as_parquet_too(browser: Any, address: str) -> None:  #
     assert types == {polars.Float64, polars.UInt64, polars.String}
 
 
-def test_the_first_figure_is_there_at_once(browser: Any, address: str) -> None:  # noqa: ANN401
+def test_the_first_figure_is_there_at_once(browser: Browser, address: str) -> None:
     """Within 2 s on a machine with nothing else to do (docs/guide/page.md); here others work."""
     shows(browser, address, "")
     milliseconds = float(until(browser, "document.body.dataset.first"))
     assert milliseconds < 20_000
 
 
-def test_a_run_is_paused_goes_on_and_is_looked_back_at(browser: Any, address: str) -> None:  # noqa: ANN401
+def test_a_run_is_paused_goes_on_and_is_looked_back_at(browser: Browser, address: str) -> None:
     shows(browser, address, link("incast", ["timely"], ["run.duration=200ms", "run.warmup=5ms"]))
     ended(browser)
     choose(browser, "pace", "30")
@@ -147,7 +145,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_broken_file_gets_the_sentence_of_the_command_line(
-    browser: Any,  # noqa: ANN401
+    browser: Browser,
     address: str,
     command: Callable[..., Finished],
     tmp_path: Path,
@@ -170,9 +168,7 @@ def test_a_broken_file_gets_the_sentence_of_the_command_line(
 
 
 def test_a_wrong_change_gets_the_sentence_of_the_command_line(
-    browser: Any,  # noqa: ANN401
-    address: str,
-    command: Callable[..., Finished],
+    browser: Browser, address: str, command: Callable[..., Finished]
 ) -> None:
     shows(browser, address, link("incast", [], ["run.duration=1sec"]))
     done = command("run", "incast", "--set", "run.duration=1sec")
@@ -182,8 +178,7 @@ def test_a_wrong_change_gets_the_sentence_of_the_command_line(
 
 
 def test_what_is_too_large_is_refused_with_its_cost_and_the_command(
-    browser: Any,  # noqa: ANN401
-    address: str,
+    browser: Browser, address: str
 ) -> None:
     shows(browser, address, link("fat-tree-1024"))
     said = until(browser, "!document.getElementById('error').hidden && "
@@ -193,10 +188,7 @@ def test_what_is_too_large_is_refused_with_its_cost_and_the_command(
 
 
 def test_a_link_holds_the_whole_state_and_the_command_repeats_it(
-    browser: Any,  # noqa: ANN401
-    address: str,
-    tmp_path: Path,
-    command: Callable[..., Finished],
+    browser: Browser, address: str, tmp_path: Path, command: Callable[..., Finished]
 ) -> None:
     shows(browser, address, link("incast", ["timely"], ["run.duration=20ms", "run.warmup=5ms"]))
     ended(browser)
@@ -239,8 +231,7 @@ def test_a_link_holds_the_whole_state_and_the_command_repeats_it(
 
 
 def test_a_link_that_python_makes_is_the_state_that_the_page_has(
-    browser: Any,  # noqa: ANN401
-    address: str,
+    browser: Browser, address: str
 ) -> None:
     files = {"topology.txt": TOPOLOGY, "flow.txt": FLOWS, "mine.cdf": SIZES}
     changes = ["run.duration=3ms", "cc.timely.t_high=70us", "run.duration=2ms"]
@@ -283,7 +274,7 @@ def test_a_page_refuses_what_python_gives_no_link_to() -> None:
     assert float(limits["MOST_BYTES"]) == links.MOST_BYTES
 
 
-def test_every_control_is_reached_by_keyboard(browser: Any, address: str) -> None:  # noqa: ANN401
+def test_every_control_is_reached_by_keyboard(browser: Browser, address: str) -> None:
     shows(browser, address, link("tcp-incast", ["newreno"]))
     ended(browser)
     until(browser, "document.getElementById('table-rows').children.length")
@@ -293,10 +284,7 @@ def test_every_control_is_reached_by_keyboard(browser: Any, address: str) -> Non
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_fits_and_axe_finds_no_violation(
-    browser: Any,  # noqa: ANN401
-    address: str,
-    width: int,
-    theme: str,
+    browser: Browser, address: str, width: int, theme: str
 ) -> None:
     looks(browser, theme, still=True)
     part = link("incast", [], ["run.duration=20ms", "run.warmup=5ms"])
@@ -328,7 +316,7 @@ window.requestAnimationFrame = draw => next(time => {
 """
 
 
-def test_pictures_of_a_run_are_drawn_in_less_than_50_ms(browser: Any, address: str) -> None:  # noqa: ANN401
+def test_pictures_of_a_run_are_drawn_in_less_than_50_ms(browser: Browser, address: str) -> None:
     """Half of them at least: here, workers and other tests take the processors (guide/page.md)."""
     source = {"source": TIMED}
     script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", source)
@@ -340,7 +328,7 @@ def test_pictures_of_a_run_are_drawn_in_less_than_50_ms(browser: Any, address: s
     assert times[len(times) // 2] < 50
 
 
-def test_a_page_from_disk_is_the_same(browser: Any, address: str) -> None:  # noqa: ANN401
+def test_a_page_from_disk_is_the_same(browser: Browser, address: str) -> None:
     part = link("incast", ["timely"], ["run.duration=20ms", "run.warmup=5ms"])
     digest = "document.querySelector('[data-digest]').textContent"
     found = []

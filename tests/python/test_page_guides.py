@@ -2,12 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 
-from browsing import ended, fits, looks, press, reaches_all, resized, shows, until
+from browsing import Browser, ended, fits, looks, press, reaches_all, resized, shows, until
 from incast import _core
 from incast.api import scenarios
 
@@ -22,7 +21,7 @@ def figure(name: str) -> str:
     return f"document.getElementById('{name}')"
 
 
-def ran(browser: Any, name: str) -> None:  # noqa: ANN401
+def ran(browser: Browser, name: str) -> None:
     """Scrolls to a live figure, and waits until it has run."""
     until(browser, f"!!{figure(name)}")
     browser.execute_script(f"{figure(name)}.scrollIntoView()")
@@ -31,7 +30,7 @@ def ran(browser: Any, name: str) -> None:  # noqa: ANN401
     assert browser.execute_script(f"return {error}.hidden"), (name, error)
 
 
-def rows(browser: Any, name: str) -> dict[str, list[str]]:  # noqa: ANN401
+def rows(browser: Browser, name: str) -> dict[str, list[str]]:
     """The table of a live figure: what was measured and what was published, by its lines."""
     found = browser.execute_script(
         f"return [...{figure(name)}.querySelectorAll('tbody tr')].map(row =>"
@@ -40,7 +39,7 @@ def rows(browser: Any, name: str) -> dict[str, list[str]]:  # noqa: ANN401
     return {label: cells for label, *cells in found}
 
 
-def native(browser: Any, name: str, place: int = 0) -> list[dict[str, float | int]]:  # noqa: ANN401
+def native(browser: Browser, name: str, place: int = 0) -> list[dict[str, float | int]]:
     """The summaries of what a link of a live figure opens, run natively."""
     links = browser.execute_script(
         f"return [...{figure(name)}.querySelectorAll('.links a')].map(one => one.hash)"
@@ -50,7 +49,7 @@ def native(browser: Any, name: str, place: int = 0) -> list[dict[str, float | in
     return [_core.run(scenario, scheme, seed=scenario.seed).summary for scheme in state["cc"]]
 
 
-def test_the_contents_lead_to_every_guide(browser: Any, address: str) -> None:  # noqa: ANN401
+def test_the_contents_lead_to_every_guide(browser: Browser, address: str) -> None:
     looks(browser)
     shows(browser, address, "#guides")
     until(browser, "document.querySelectorAll('.contents a').length")
@@ -64,9 +63,7 @@ def test_the_contents_lead_to_every_guide(browser: Any, address: str) -> None:  
 
 @pytest.mark.parametrize("name", GUIDES)
 def test_every_figure_of_a_guide_runs_and_fits_any_reader(
-    browser: Any,  # noqa: ANN401
-    address: str,
-    name: str,
+    browser: Browser, address: str, name: str
 ) -> None:
     looks(browser)
     shows(browser, address, f"#guide={name}")
@@ -99,7 +96,7 @@ new MutationObserver(() => {
 """
 
 
-def test_who_wants_no_motion_sees_a_run_when_it_has_ended(browser: Any, address: str) -> None:  # noqa: ANN401
+def test_who_wants_no_motion_sees_a_run_when_it_has_ended(browser: Browser, address: str) -> None:
     source = {"source": WATCHED}
     script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", source)
     for still in (False, True):
@@ -111,7 +108,7 @@ def test_who_wants_no_motion_sees_a_run_when_it_has_ended(browser: Any, address:
     browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
-def has_table_1(browser: Any) -> None:  # noqa: ANN401
+def has_table_1(browser: Browser) -> None:
     """TIMELY's Table 1: what was published, beside what a native run gives."""
     found = rows(browser, "table-1")
     papers = {
@@ -130,8 +127,7 @@ def has_table_1(browser: Any) -> None:  # noqa: ANN401
 
 
 def test_a_slider_runs_the_figure_again_and_its_link_opens_that(
-    browser: Any,  # noqa: ANN401
-    address: str,
+    browser: Browser, address: str
 ) -> None:
     looks(browser)
     shows(browser, address, "#guide=price")
@@ -155,7 +151,7 @@ def test_a_slider_runs_the_figure_again_and_its_link_opens_that(
     assert browser.find_element("id", "command").text.startswith("incast run tcp-incast")
 
 
-def test_every_control_of_a_guide_is_reached_by_keyboard(browser: Any, address: str) -> None:  # noqa: ANN401
+def test_every_control_of_a_guide_is_reached_by_keyboard(browser: Browser, address: str) -> None:
     looks(browser)
     shows(browser, address, "#guide=gradient")
     until(browser, f"!!{figure('rest')}")

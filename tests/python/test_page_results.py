@@ -3,13 +3,12 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 import incast
-from browsing import ended, fits, looks, reaches_all, shows, until
+from browsing import Browser, ended, fits, looks, reaches_all, shows, until
 from incast import _core
 from test_inputs import FLOWS, SCENARIO, SIZES, TOPOLOGY
 
@@ -26,22 +25,20 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "result"
 
 
-def opens(browser: Any, address: str, directory: Path, width: int = 1280) -> None:  # noqa: ANN401
+def opens(browser: Browser, address: str, directory: Path, width: int = 1280) -> None:
     """Chooses a directory, as the button does."""
     shows(browser, address, "#result", width)
     until(browser, "document.body.dataset.view === 'result'")
     browser.find_element("id", "directory").send_keys(str(directory))
 
 
-def said(browser: Any) -> str:  # noqa: ANN401
+def said(browser: Browser) -> str:
     error = "document.getElementById('result-error')"
     return str(until(browser, f"!{error}.hidden && {error}.textContent"))
 
 
 def test_a_result_is_shown_with_its_summary_and_every_table(
-    browser: Any,  # noqa: ANN401
-    address: str,
-    stored: Path,
+    browser: Browser, address: str, stored: Path
 ) -> None:
     looks(browser)
     opens(browser, address, stored)
@@ -92,9 +89,7 @@ def test_a_result_is_shown_with_its_summary_and_every_table(
 
 
 def test_its_scenario_runs_again_with_the_same_tables(
-    browser: Any,  # noqa: ANN401
-    address: str,
-    stored: Path,
+    browser: Browser, address: str, stored: Path
 ) -> None:
     looks(browser)
     opens(browser, address, stored)
@@ -112,11 +107,7 @@ def test_its_scenario_runs_again_with_the_same_tables(
 
 
 def test_results_of_several_seeds_are_chosen_from(
-    browser: Any,  # noqa: ANN401
-    address: str,
-    result: incast.Result,
-    short: incast.Scenario,
-    tmp_path: Path,
+    browser: Browser, address: str, result: incast.Result, short: incast.Scenario, tmp_path: Path
 ) -> None:
     result.write(tmp_path / "out" / "seed-1", figures=False)
     incast.run(short, seed=2).write(tmp_path / "out" / "seed-2", figures=False)
@@ -142,11 +133,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("what", DAMAGED)
 def test_what_is_damaged_is_said_in_a_sentence(
-    browser: Any,  # noqa: ANN401
-    address: str,
-    stored: Path,
-    tmp_path: Path,
-    what: str,
+    browser: Browser, address: str, stored: Path, tmp_path: Path, what: str
 ) -> None:
     name, content, sentence = DAMAGED[what]
     shutil.copytree(stored, tmp_path / "damaged")
@@ -167,7 +154,7 @@ document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: 
 """
 
 
-def test_files_are_dropped_on_the_page(browser: Any, address: str, stored: Path) -> None:  # noqa: ANN401
+def test_files_are_dropped_on_the_page(browser: Browser, address: str, stored: Path) -> None:
     """A scenario with the files that it names goes to the simulator, a result to the results."""
     looks(browser)
     shows(browser, address, "#guides")
