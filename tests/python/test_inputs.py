@@ -51,6 +51,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.figures
 def test_a_result_runs_again_without_the_original_files(command: Command, written: Path) -> None:
     first = command("run", "mine.toml", "--out", "first")
     assert first.code == 0, first.err

@@ -145,6 +145,7 @@ def _left() -> list[str]:
     ]
 
 
+@pytest.mark.figures
 @pytest.mark.usefixtures("built")
 @pytest.mark.parametrize("rate", ["500Mbps", "1Gbps"])
 def test_timely_keeps_the_queue_short_and_the_line_full(
@@ -353,6 +354,7 @@ def no_bpf(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("incast.cli.program.incast_kernel", lambda: None)
 
 
+@pytest.mark.figures
 @pytest.mark.usefixtures("no_bpf")
 def test_udp_carries_a_scenario_without_bpf(
     command: Callable[..., Finished], others: Others
