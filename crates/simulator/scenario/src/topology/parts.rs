@@ -83,8 +83,8 @@ pub struct Uplink {
     /// The rate of each link, in both directions.
     #[serde(default, with = "quantity::OptionalRate")]
     pub rate: Option<Rate>,
-    /// Oversubscription, instead of `rate`: the sum of the rates of a switch's links down over the sum
-    /// of its links up.
+    /// Oversubscription, instead of `rate`: the sum of the rates of a switch's links down over the
+    /// sum of its links up.
     #[serde(default, with = "quantity::OptionalOversubscription")]
     pub oversubscription: Option<Fraction>,
     /// Propagation delay, one way.
