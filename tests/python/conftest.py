@@ -20,6 +20,8 @@ from incast.base import executor, links
 from incast.base.stopping import Stop
 
 SHORT = ("run.duration=5ms", "run.warmup=1ms")
+SET = tuple(word for assignment in SHORT for word in ("--set", assignment))
+RUN = ("run", "incast", *SET)
 LOAD = """
 title = "A load"
 run = { duration = "2ms", warmup = "500us", schemes = ["dctcp", "timely"] }
@@ -51,6 +53,10 @@ class Finished:
         assert self.err.endswith("\n")
         assert "Traceback" not in self.err
         return self.err
+
+
+Command = Callable[..., Finished]
+"""Runs the command with these arguments, in this process."""
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +158,7 @@ def stopped(longer: incast.Scenario) -> incast.Result:
 @pytest.fixture
 def command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Finished]:
+) -> Command:
     """The command, in an empty directory."""
     monkeypatch.chdir(tmp_path)
     for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):

@@ -4,16 +4,14 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import incast
-from conftest import Finished
+from conftest import Command
 from incast import _core
-
-Command = Callable[..., Finished]
 
 
 @pytest.fixture(autouse=True)

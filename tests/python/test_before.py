@@ -1,18 +1,15 @@
 """Before a run: scenarios are shown, copied, explained, and checked with the facts about them."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import incast
-from conftest import Finished
+from conftest import Command
 from incast import _core
 from incast.api import checking, costs, keys
-
-Command = Callable[..., Finished]
 
 STAR = """
 title = "Two hosts"

@@ -2,14 +2,13 @@
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from conftest import Finished
+from conftest import Command
 from incast.reproduce import driver, nearness, page
 from incast.reproduce.claims import Verdict, judge
 from incast.reproduce.experiment import PLACE, Claim
@@ -136,7 +135,7 @@ def test_the_report_shows_source_cause_and_earlier_set_ups(whole: tuple[Outcome,
     assert "four connections (earlier)" in bars
 
 
-def test_the_command_says_who_claims_and_why(file: Path, command: Callable[..., Finished]) -> None:
+def test_the_command_says_who_claims_and_why(file: Path, command: Command) -> None:
     file.write_text(UNDRAWN)
     done = command("reproduce", str(file), "--jobs", "1", "--out", "here")
     assert done.code == 0, done.err
@@ -171,7 +170,7 @@ def test_the_command_says_who_claims_and_why(file: Path, command: Callable[..., 
     ],
 )
 def test_a_claim_of_nobody_or_of_two_is_refused(
-    file: Path, old: str, new: str, said: str, command: Callable[..., Finished]
+    file: Path, old: str, new: str, said: str, command: Command
 ) -> None:
     assert EXPERIMENT.count(old) == 1
     file.write_text(EXPERIMENT.replace(old, new))
@@ -429,7 +428,7 @@ def test_other_set_ups_are_listed_and_not_counted(file: Path, tmp_path: Path) ->
     ],
 )
 def test_a_set_up_or_a_cause_that_is_none_is_refused(
-    file: Path, old: str, new: str, said: str, command: Callable[..., Finished]
+    file: Path, old: str, new: str, said: str, command: Command
 ) -> None:
     assert SETUPS.count(old) == 1
     file.write_text(EXPERIMENT + SETUPS.replace(old, new))

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,8 @@ import polars as pl
 import pytest
 
 import incast
-from conftest import SHORT, Finished, children, gone
+from conftest import RUN, Command, children, gone
 from incast import _core
-
-Command = Callable[..., Finished]
-RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
 
 
 def table_rows(out: str) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -18,13 +18,11 @@ import pytest
 from typing_extensions import Self
 
 import incast
-from conftest import SHORT, Finished
+from conftest import SET, SHORT, Command
 from dask_cluster import Cluster, cluster
 from incast.base import cluster as clusters
 from incast.base import executor
 from incast.reproduce import driver, spec
-
-Command = Callable[..., Finished]
 
 EXPERIMENT = """
 title = "Ours"
@@ -55,7 +53,6 @@ name = "rates"
 kind = "bars"
 columns = ["throughput_gbps"]
 """
-SET = tuple(word for assignment in SHORT for word in ("--set", assignment))
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import json
 import math
 import random
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -11,12 +10,9 @@ import polars as pl
 import pytest
 
 import incast
-from conftest import SHORT, Finished
+from conftest import SET, Command
 from incast.results import seeds, significance
 from incast.results.changes import compare
-
-Command = Callable[..., Finished]
-SET = tuple(word for assignment in SHORT for word in ("--set", assignment))
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 9, 10, 29, 30, 60, 120])

@@ -8,19 +8,17 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typing_extensions import Self
 
 import incast
-from conftest import Finished
+from conftest import Command
 from incast.base import manual
 from incast.figures.catalogue import ABOUT
 from incast.reproduce import spec
-
-Command = Callable[..., Finished]
 
 # The folder of the command first; no settings of a user.
 PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

@@ -5,20 +5,16 @@ import math
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import incast
-from conftest import SHORT, Finished
+from conftest import RUN, Command
 from incast import _core
 from incast.api import costs
 from incast.base import machine
 from incast.cli import options
-
-Command = Callable[..., Finished]
-RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
 
 
 def all_to_all(hosts: int, kind: str = "message", connections: int = 1, more: str = "") -> str:

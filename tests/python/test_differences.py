@@ -1,22 +1,19 @@
 """Differences between schemes, seed by seed."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import incast
-from conftest import SHORT, Finished
+from conftest import RUN, Command
 from incast.api.result import Results
 from incast.figures import gallery
 from incast.results import differences, pairs
 from incast.results.seeds import spread, t95
 from synthetic import FakeRun, made_up
 
-Command = Callable[..., Finished]
-RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
 SEEDS = ("--seed", "1", "--seed", "2", "--seed", "5")
 
 Pair = tuple[incast.Result, incast.Result]

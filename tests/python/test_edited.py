@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 
 import incast
-from conftest import Finished
+from conftest import Command
 
-Command = Callable[..., Finished]
 COMMANDS = (("show", "out"), ("show", "out", "--json"), ("plot", "out"), ("tables", "out"))
 
 

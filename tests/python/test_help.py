@@ -1,15 +1,13 @@
 """The help of every command: there is some, and it fits a terminal of 80 columns."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import typer.main
 
-from conftest import Finished
+from conftest import Command
 from incast import cli
 from incast.cli import kernel
-
-Command = Callable[..., Finished]
 
 
 def commands(group: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -1,15 +1,13 @@
 """`incast import`: files of other simulators become a scenario, or a table."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import incast
-from conftest import Finished
+from conftest import Command
 
-Command = Callable[..., Finished]
 SAMPLES = Path(__file__).parents[2] / "crates" / "simulator" / "foreign" / "tests" / "it"
 HPCC = [str(SAMPLES / "hpcc" / name) for name in ("config.txt", "topology.txt", "flow.txt")]
 FCT, PFC = (str(SAMPLES / "hpcc" / name) for name in ("fct.txt", "pfc.txt"))

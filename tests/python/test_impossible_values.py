@@ -8,12 +8,10 @@ import pytest
 import tomllib
 
 import incast
-from conftest import SHORT, Finished
+from conftest import SHORT, Command
 from incast import _core
 from incast.api import sweeping, tuning_space
 from incast.results.axes import axes_of
-
-Command = Callable[..., Finished]
 
 ALGORITHMS = {one.name: one for one in _core.algorithms()}
 # Of no parameter and no number of a scenario.

@@ -1,15 +1,12 @@
 """Files that a scenario names are kept with its result, and give it again."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import incast
-from conftest import Finished
-
-Command = Callable[..., Finished]
+from conftest import Command
 
 SCENARIO = """
 title = "From files"

@@ -6,21 +6,19 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import incast
-from conftest import SHORT, Finished
+from conftest import RUN, Command
 from incast import _core
 from incast.api.interruption import Interrupted
 from incast.api.result import add_figures
 from incast.figures import canvas
 
-Command = Callable[..., Finished]
-RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
+pytestmark = pytest.mark.usefixtures("hears_ctrl_c")
 
 LARGE = """
 title = "Many connections"
@@ -36,12 +34,6 @@ outstanding = 1
 reads = 0.5
 sizes = { fixed = "2KB" }
 """
-
-
-@pytest.fixture(autouse=True)
-def hears_ctrl_c() -> None:
-    """Python's own answer to Ctrl-C, which programs in the background of a shell do not have."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def ended(process: "subprocess.Popen[str]", *, within_s: float) -> str:

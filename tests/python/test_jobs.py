@@ -8,14 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 import incast
-from conftest import SHORT, Finished, children, gone
+from conftest import SET, SHORT, Command, children, gone
 from incast import _core
 from incast.api import batch, costs
 from incast.base import machine, pool
@@ -24,8 +23,6 @@ from incast.terminal import progress
 
 pytestmark = pytest.mark.usefixtures("hears_ctrl_c")
 
-Command = Callable[..., Finished]
-SET = tuple(word for assignment in SHORT for word in ("--set", assignment))
 SEEDS = ("--seed", "7", "--seed", "3")
 
 

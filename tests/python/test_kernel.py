@@ -4,12 +4,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from conftest import Finished
+from conftest import Command
 from incast.cli import completing
 
 
@@ -27,13 +26,13 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_is_not_built_is_said(elsewhere: Path, command: Callable[..., Finished]) -> None:
+def test_what_is_not_built_is_said(elsewhere: Path, command: Command) -> None:
     assert elsewhere.is_dir()
     assert "make kernel" in command("kernel", "list").error
 
 
 def test_arguments_and_exit_code_are_those_of_the_program(
-    elsewhere: Path, command: Callable[..., Finished]
+    elsewhere: Path, command: Command
 ) -> None:
     _program(elsewhere, "open('arguments', 'w').write(' '.join(sys.argv[1:])); sys.exit(3)")
     done = command("kernel", "attach", "timely", "--set", "t_high=1ms", "--help")
@@ -41,15 +40,13 @@ def test_arguments_and_exit_code_are_those_of_the_program(
     assert Path("arguments").read_text() == "attach timely --set t_high=1ms --help"
 
 
-def test_a_program_that_cannot_run_is_said(
-    elsewhere: Path, command: Callable[..., Finished]
-) -> None:
+def test_a_program_that_cannot_run_is_said(elsewhere: Path, command: Command) -> None:
     (elsewhere / "incast-kernel").write_bytes(b"\0")
     (elsewhere / "incast-kernel").chmod(0o755)
     assert "cannot be run" in command("kernel", "list").error
 
 
-def test_completion_knows_the_commands_of_the_program(command: Callable[..., Finished]) -> None:
+def test_completion_knows_the_commands_of_the_program(command: Command) -> None:
     program = shutil.which("incast-kernel", path=str(Path(sys.executable).parent))
     if program is None:
         pytest.skip("incast-kernel is not built here (make kernel)")

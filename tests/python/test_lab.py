@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +17,7 @@ import pytest
 
 import incast
 from beds import DUMBBELL, FETCH, LEAF_SPINE, STAR, built_program, planned, program_or_skip
-from conftest import Finished
+from conftest import Command
 from incast.lab import attach, bed, commands, cpu, plan
 from incast.lab.result import _histogram
 from incast.lab.row import percentile
@@ -149,7 +149,7 @@ def _left() -> list[str]:
 @pytest.mark.usefixtures("built")
 @pytest.mark.parametrize("rate", ["500Mbps", "1Gbps"])
 def test_timely_keeps_the_queue_short_and_the_line_full(
-    rate: str, command: Callable[..., Finished], others: Others
+    rate: str, command: Command, others: Others
 ) -> None:
     before = _left()
     text = STAR.replace('rate = "10Gbps"', f'rate = "{rate}"').replace("200Mbps", rate)
@@ -191,7 +191,7 @@ SHALLOW = (
 
 @pytest.mark.usefixtures("built")
 def test_regulated_tcp_leaves_no_connection_to_the_timer_of_delayed_acks(
-    command: Callable[..., Finished], others: Others
+    command: Command, others: Others
 ) -> None:
     Path("shallow.toml").write_text(SHALLOW)
     scheme = "rtcp:testbed-websearch-1to1"
@@ -211,7 +211,7 @@ def test_regulated_tcp_leaves_no_connection_to_the_timer_of_delayed_acks(
 
 
 @pytest.mark.usefixtures("built")
-def test_the_simulator_predicts_beside(command: Callable[..., Finished], others: Others) -> None:
+def test_the_simulator_predicts_beside(command: Command, others: Others) -> None:
     Path("star.toml").write_text(STAR.replace("3s", "2s"))
     schemes = ("cubic", "timely", "rtcp")
     chosen = [word for scheme in schemes for word in ("--cc", scheme)]
@@ -285,7 +285,7 @@ def test_parameters_reach_the_kernel() -> None:
 
 
 @pytest.mark.usefixtures("built")
-def test_requests_and_marks_on_a_test_bed(command: Callable[..., Finished], others: Others) -> None:
+def test_requests_and_marks_on_a_test_bed(command: Command, others: Others) -> None:
     text = FETCH.replace('queue_limit = "500KB"', 'queue_limit = "500KB"\necn_threshold = "30KB"')
     Path("fetch.toml").write_text(text)
     # Two seconds with some 15 requests say no more than that marks shorten the queue. A hundredth
@@ -309,7 +309,7 @@ def test_requests_and_marks_on_a_test_bed(command: Callable[..., Finished], othe
 
 
 @pytest.mark.usefixtures("built")
-def test_an_error_leaves_nothing_either(command: Callable[..., Finished]) -> None:
+def test_an_error_leaves_nothing_either(command: Command) -> None:
     before = _left()
     Path("star.toml").write_text(STAR)
     lab = ("kernel", "lab", "star.toml", "--cc")
@@ -323,7 +323,7 @@ def _not_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_rights_there_is_the_simulator_and_a_sentence_for_each_other_carrier(
-    command: Callable[..., Finished], monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _not_root(monkeypatch)
     Path("star.toml").write_text(STAR.replace("3s", "20ms").replace("1s", "10ms"))
@@ -336,7 +336,7 @@ def test_without_rights_there_is_the_simulator_and_a_sentence_for_each_other_car
 
 @pytest.mark.parametrize("carrier", ["linux-tcp", "udp"])
 def test_a_carrier_that_is_asked_for_has_to_run(
-    carrier: str, command: Callable[..., Finished], monkeypatch: pytest.MonkeyPatch
+    carrier: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _not_root(monkeypatch)
     Path("star.toml").write_text(STAR)
@@ -356,9 +356,7 @@ def no_bpf(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.figures
 @pytest.mark.usefixtures("no_bpf")
-def test_udp_carries_a_scenario_without_bpf(
-    command: Callable[..., Finished], others: Others
-) -> None:
+def test_udp_carries_a_scenario_without_bpf(command: Command, others: Others) -> None:
     before = _left()
     Path("star.toml").write_text(STAR.replace("3s", "2s"))
     scheme = "timely:auto[t_high=2ms]"
@@ -390,7 +388,7 @@ def test_udp_carries_a_scenario_without_bpf(
 @pytest.mark.usefixtures("no_bpf")
 @pytest.mark.parametrize("senders", [2, 5])
 def test_one_setting_fills_a_port_and_leaves_its_queue_short(
-    command: Callable[..., Finished], others: Others, senders: int
+    command: Command, others: Others, senders: int
 ) -> None:
     sets = (
         "run.duration=1500ms",
@@ -417,7 +415,7 @@ def test_one_setting_fills_a_port_and_leaves_its_queue_short(
 
 @pytest.mark.usefixtures("no_bpf")
 def test_a_dumbbell_stands_and_its_trunk_is_the_bottleneck(
-    command: Callable[..., Finished], others: Others
+    command: Command, others: Others
 ) -> None:
     before = _left()
     Path("dumbbell.toml").write_text(DUMBBELL.replace("3s", "2s"))
@@ -433,9 +431,7 @@ def test_a_dumbbell_stands_and_its_trunk_is_the_bottleneck(
 
 
 @pytest.mark.usefixtures("no_bpf")
-def test_flows_of_a_leaf_spine_take_all_spines(
-    command: Callable[..., Finished], others: Others
-) -> None:
+def test_flows_of_a_leaf_spine_take_all_spines(command: Command, others: Others) -> None:
     before = _left()
     found = planned(LEAF_SPINE)
     with bed.standing(found, None) as stands:
@@ -479,7 +475,7 @@ def test_a_kernel_without_several_next_hops_says_so(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("no_bpf")
-def test_links_have_their_delays(command: Callable[..., Finished], others: Others) -> None:
+def test_links_have_their_delays(command: Command, others: Others) -> None:
     before = _left()
     text = STAR.replace("3s", "2s").replace('delay = "1us"', 'delay = "500us"')
     Path("far.toml").write_text(text)
@@ -497,7 +493,7 @@ def test_links_have_their_delays(command: Callable[..., Finished], others: Other
 
 
 @pytest.mark.usefixtures("no_bpf")
-def test_requests_over_udp_are_answered(command: Callable[..., Finished], others: Others) -> None:
+def test_requests_over_udp_are_answered(command: Command, others: Others) -> None:
     text = FETCH.replace('"web-search"', '{ fixed = "100KB" }').replace("load = 0.5", "load = 0.2")
     Path("fetch.toml").write_text(text.replace("3s", "2s"))
     chosen = ("--on", "udp", "--on", "simulator", "--cc", "timely:auto")

@@ -3,13 +3,12 @@
 import json
 import re
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import wheels
-from conftest import Finished
+from conftest import Command
 from incast.base import manual
 from incast.terminal.pages import in_words
 
@@ -18,7 +17,6 @@ DOCS = ROOT / "docs"
 FILES = sorted(DOCS.rglob("*.md"))
 
 FENCED = re.DOTALL | re.MULTILINE
-Command = Callable[..., Finished]
 
 
 def test_it_lists_every_page_in_order_of_reading(command: Command) -> None:

@@ -1,14 +1,11 @@
 """Mixes of schemes: what is kept of them, what is printed, and what is refused."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import incast
-from conftest import Finished
-
-Command = Callable[..., Finished]
+from conftest import Command
 
 MIX = """
 title = "Two flows beside two"

@@ -1,6 +1,5 @@
 """The picture of a network: every node and link is in it, and the colour of what is used."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -9,12 +8,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import incast
-from conftest import Finished
+from conftest import Command
 from incast.api import scenarios
 from incast.figures import network
 from synthetic import made_up
-
-Command = Callable[..., Finished]
 
 
 def names(figure: Figure) -> list[str]:

@@ -18,11 +18,9 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from conftest import Finished
+from conftest import Command
 from incast.cli import observing
 from incast.results.observations import Observed
-
-Command = Callable[..., Finished]
 
 # Stands in for incast-kernel: keeps what it was asked, and reports twice of each connection.
 PROGRAM = """\

@@ -10,7 +10,6 @@ import time
 import urllib.error
 import urllib.request
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -20,7 +19,7 @@ import pytest
 
 import incast
 from browsing import Browser, choose, ended, fits, link, looks, reaches_all, shows, until
-from conftest import Finished
+from conftest import Command
 from incast import _core
 from incast.api import scenarios
 from incast.base import links
@@ -147,7 +146,7 @@ BROKEN = {
 def test_a_broken_file_gets_the_sentence_of_the_command_line(
     browser: Browser,
     address: str,
-    command: Callable[..., Finished],
+    command: Command,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     what: str,
@@ -168,7 +167,7 @@ def test_a_broken_file_gets_the_sentence_of_the_command_line(
 
 
 def test_a_wrong_change_gets_the_sentence_of_the_command_line(
-    browser: Browser, address: str, command: Callable[..., Finished]
+    browser: Browser, address: str, command: Command
 ) -> None:
     shows(browser, address, link("incast", [], ["run.duration=1sec"]))
     done = command("run", "incast", "--set", "run.duration=1sec")
@@ -188,7 +187,7 @@ def test_what_is_too_large_is_refused_with_its_cost_and_the_command(
 
 
 def test_a_link_holds_the_whole_state_and_the_command_repeats_it(
-    browser: Browser, address: str, tmp_path: Path, command: Callable[..., Finished]
+    browser: Browser, address: str, tmp_path: Path, command: Command
 ) -> None:
     shows(browser, address, link("incast", ["timely"], ["run.duration=20ms", "run.warmup=5ms"]))
     ended(browser)

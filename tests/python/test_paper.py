@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,14 +15,12 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 import incast
-from conftest import Finished
+from conftest import Command
 from incast.api.result import Results
 from incast.figures import gallery
 from incast.figures.look import Look
 from incast.results.titles import title
 from synthetic import everything, made_up
-
-Command = Callable[..., Finished]
 
 
 @pytest.fixture(scope="module")

@@ -2,17 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import incast
-from conftest import SHORT, Finished
+from conftest import RUN, Command
 from incast.figures import gallery
 
-Command = Callable[..., Finished]
-RUN = ("run", "incast", *(word for assignment in SHORT for word in ("--set", assignment)))
 SEEDS = ("--seed", "1", "--seed", "2", "--seed", "5")
 
 

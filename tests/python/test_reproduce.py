@@ -5,14 +5,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from conftest import Finished
+from conftest import Command
 from incast.reproduce import driver, figures
 from incast.reproduce.claims import judge
 from incast.reproduce.experiment import Claim, SpecError
@@ -329,7 +328,7 @@ def test_a_byte_order_mark_is_no_part_of_an_experiment(file: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_file_that_is_none_is_refused_before_anything_runs(
-    file: Path, old: str, new: str, said: str, command: Callable[..., Finished]
+    file: Path, old: str, new: str, said: str, command: Command
 ) -> None:
     assert old in EXPERIMENT
     file.write_text(EXPERIMENT.replace(old, new))
@@ -351,15 +350,13 @@ def test_a_file_that_is_none_is_refused_before_anything_runs(
     ],
 )
 def test_what_cannot_be_run_says_where(
-    file: Path, old: str, new: str, said: str, command: Callable[..., Finished]
+    file: Path, old: str, new: str, said: str, command: Command
 ) -> None:
     file.write_text(EXPERIMENT.replace(old, new))
     assert said in command("reproduce", str(file), "--jobs", "1").error
 
 
-def test_a_measure_reads_the_summary_beside_the_tables(
-    file: Path, command: Callable[..., Finished]
-) -> None:
+def test_a_measure_reads_the_summary_beside_the_tables(file: Path, command: Command) -> None:
     """The throughput twice: of the summary, and of the table."""
     sql = "SELECT throughput_gbps - (SELECT SUM(goodput_gbps) FROM flows) + 10 FROM summary"
     asked = "SELECT count(*) FROM flows WHERE rtt_samples > 0"
@@ -372,7 +369,7 @@ def test_a_measure_reads_the_summary_beside_the_tables(
     assert verdict["verdict"] == "holds"
 
 
-def test_names_on_the_command_line(command: Callable[..., Finished]) -> None:
+def test_names_on_the_command_line(command: Command) -> None:
     assert "did you mean timely/table-1" in command("reproduce", "timely/table1").error
     assert "--all" in command("reproduce").error
     assert "named twice" in command("reproduce", "timely/table-1", "timely").error
@@ -389,7 +386,7 @@ def test_names_on_the_command_line(command: Callable[..., Finished]) -> None:
     }  # fmt: skip
 
 
-def test_the_command_prints_the_verdicts(file: Path, command: Callable[..., Finished]) -> None:
+def test_the_command_prints_the_verdicts(file: Path, command: Command) -> None:
     file.write_text(UNDRAWN)
     done = command("reproduce", str(file), "--quick", "--jobs", "1", "--out", "here")
     assert done.code == 0, done.err

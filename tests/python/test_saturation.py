@@ -4,7 +4,6 @@ A scheme of it carries all of the offered load up to its capacity, and the capac
 """
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import polars as pl
 import pytest
 
 import incast
-from conftest import LOAD, Finished
+from conftest import LOAD, Command
 from incast import _core
 from incast.api import saturation, scenarios
 from incast.figures import canvas
@@ -361,7 +360,7 @@ def test_a_description_that_looks_like_traffic_is_none(short: incast.Scenario) -
 def test_the_command_prints_a_table_and_the_load(
     ran: list[tuple[str, float]],
     scenario: FakeScenario,
-    command: Callable[..., Finished],
+    command: Command,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(scenarios, "load", lambda _: scenario)

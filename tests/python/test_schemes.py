@@ -1,14 +1,11 @@
 """Schemes on networks that lack what they need, and on either transport."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
 import incast
-from conftest import Finished
-
-Command = Callable[..., Finished]
+from conftest import Command
 
 SHORT = ("--set", "run.duration=2ms", "--set", "run.warmup=1ms")
 

@@ -1,6 +1,5 @@
 """The figure of state over time: its panels, its curves, the flows that it shows."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +8,8 @@ import pytest
 from matplotlib.axes import Axes
 
 import incast
-from conftest import SHORT, Finished
+from conftest import SHORT, Command
 from synthetic import made_up
-
-Command = Callable[..., Finished]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from importlib import util
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ import polars as pl
 import pytest
 
 import incast
-from conftest import LOAD, SHORT, Finished, children, gone
+from conftest import LOAD, SET, Command, children, gone
 from incast import _core
 from incast.api import study, sweeping
 from incast.results import seeds, study_files
@@ -31,8 +30,6 @@ from incast.results.study_files import StudyFolder
 
 pytestmark = pytest.mark.usefixtures("hears_ctrl_c")
 
-Command = Callable[..., Finished]
-SET = tuple(word for assignment in SHORT for word in ("--set", assignment))
 VARY: dict[str, Any] = {"cc.timely.t_high": "100us,1ms", "traffic.0.connections": [1, 4]}
 
 

@@ -2,19 +2,17 @@
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import incast
-from conftest import Finished
+from conftest import Command
 from incast.api.saturation import OpenLoop, Point, Saturation
 from incast.results import described
 from synthetic import everything
 
-Command = Callable[..., Finished]
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "tables.md"
 START = "<!-- what follows is printed by `incast tables --markdown` -->\n\n"
 

@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
@@ -15,11 +14,10 @@ from scapy.layers.l2 import Ether
 from scapy.utils import RawPcapNgReader
 
 import incast
-from conftest import Finished
+from conftest import Command
 from incast.results.stored import StoredTable
 from incast.traces import exporting
 
-Command = Callable[..., Finished]
 WARMUP_US = 1000.0
 
 

@@ -1,7 +1,6 @@
 """Tunings: what is searched and found, constraints, what is kept, and what is said of bad input."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import incast
-from conftest import Finished
+from conftest import Command
 from incast import _core
 from incast.api import tuning_plan, tuning_space
 from incast.base import extras
 from incast.results import goals
 from incast.results.goals import Objective
 
-Command = Callable[..., Finished]
 ASSIGNMENTS = ("run.duration=20ms", "run.warmup=5ms")
 OVER = ["t_high=50us..2ms", "t_low=5us..100us", "beta"]
 LIMIT = "throughput_gbps >= 0.9 * best"

@@ -11,14 +11,14 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from conftest import Finished
+from conftest import Command
 from incast import IncastError
 
 if sys.platform != "linux":
@@ -27,8 +27,6 @@ if sys.platform != "linux":
 from incast import udp
 from incast.udp import bench
 from servers import serving, starting
-
-Command = Callable[..., Finished]
 
 _KINDS = ("png", "svg")
 

@@ -8,13 +8,13 @@ import signal
 import struct
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from conftest import Finished
+from conftest import Command
 from incast import IncastError
 
 if sys.platform != "linux":
@@ -24,8 +24,6 @@ from incast import udp
 from incast.udp.receiving import Bounds, Receiver
 from incast.udp.serving import said
 from servers import running, serving, starting, until
-
-Command = Callable[..., Finished]
 
 CONTENT = bytes(range(256)) * 40
 SLOW = ("--cc", "line-rate", "--line-rate", "100Mbps")

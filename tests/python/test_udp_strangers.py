@@ -11,13 +11,13 @@ import random
 import struct
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from conftest import Finished
+from conftest import Command
 from incast import IncastError
 
 if sys.platform != "linux":
@@ -30,7 +30,6 @@ from incast.udp.receiving import Bounds, Receiver
 from incast.udp.serving import Server
 from servers import running, starting
 
-Command = Callable[..., Finished]
 OPEN, PART, END, WORK, BARE = b"fileo", b"filep", b"filee", b"barew", b"bareo"
 DEEP = b"[" * 200_000
 SPARSE = b"filep" + bytes(8) + struct.pack(">Q", 2**43 - 1) + b"x"

@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +10,12 @@ import pytest
 from rich.console import Console
 
 import incast
-from conftest import Finished
+from conftest import Command
 from incast.api.result import Results
 from incast.figures import distributions, latency
 from incast.results import measures
 from incast.terminal import report
 from synthetic import FakeRun, made_up
-
-Command = Callable[..., Finished]
 
 
 def messages(finished: int, under_way: int, elapsed_us: float = 3000.0) -> pl.DataFrame:

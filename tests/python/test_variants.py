@@ -1,19 +1,17 @@
 """Variants of one algorithm in one run: brackets, labels, and what tells results apart."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import incast
-from conftest import SHORT, Finished
+from conftest import SET, Command
 from incast.results import settings
 from synthetic import made_up
 
-Command = Callable[..., Finished]
-SET = tuple(word for assignment in SHORT for word in ("--set", assignment))
 LOW, HIGH = "timely[t_high=200us]", "timely[t_high=1ms,beta=0.5]"
 
 

@@ -1,15 +1,12 @@
 """`incast workloads`: the distributions of flow sizes that ship, and files of your own."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from conftest import Finished
+from conftest import Command
 from incast import _core
-
-Command = Callable[..., Finished]
 
 
 def test_all_are_listed(command: Command) -> None:
