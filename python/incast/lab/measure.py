@@ -8,7 +8,7 @@ from incast.lab.carriers import LINUX
 from incast.lab.commands import call
 from incast.lab.ping import Prober
 from incast.lab.plan import LabError
-from incast.lab.row import Measured, Row, percentile
+from incast.lab.row import Measured, measured
 from incast.lab.traffic import carry
 
 
@@ -30,20 +30,13 @@ def run(bed: Bed, kernel: Path, scheme: str, name: str, repeat: int) -> Measured
     rtts = pings.within(*bed.plan.measured_us)
     if not rtts:
         raise LabError("no probe was answered while it was measured: the receiver is too busy")
-    p50, p99 = percentile(rtts, 50), percentile(rtts, 99)
-    row = Row(
-        carrier=LINUX,
-        scheme=scheme,
-        repeat=repeat,
-        throughput_mbps=carried.throughput_mbps,
-        jain_index=carried.jain_index,
-        urgent_p99_us=carried.urgent_p99_us,
-        others_p99_us=carried.others_p99_us,
-        incomplete=carried.incomplete,
-        rtt_p50_us=p50,
-        rtt_p99_us=p99,
-        ping_p50_us=p50,
-        ping_p99_us=p99,
+    return measured(
+        LINUX,
+        scheme,
+        repeat,
+        carried,
+        rtts,
+        rtts,
         rtt_idle_us=prober.idle_us,
         drops=dropped,
         retransmissions=sent_again,
@@ -51,7 +44,6 @@ def run(bed: Bed, kernel: Path, scheme: str, name: str, repeat: int) -> Measured
         others_percent=others,
         stolen_percent=stolen,
     )
-    return Measured(row, rtts, carried)
 
 
 def _retransmitted(bed: Bed) -> int:

@@ -79,6 +79,31 @@ class Measured:
     carried: Carried
 
 
+def measured(
+    carrier: str,
+    scheme: str,
+    repeat: int,
+    carried: Carried,
+    rtts: tuple[float, ...],
+    pings: Sequence[float],
+    **more: Any,  # noqa: ANN401 - fields of a row
+) -> Measured:
+    """The row of what was carried, with percentiles of RTTs and of a prober's; `more` goes in."""
+    figures = ("throughput_mbps", "jain_index", "urgent_p99_us", "others_p99_us", "incomplete")
+    row = Row(
+        carrier,
+        scheme,
+        repeat,
+        rtt_p50_us=percentile(rtts, 50),
+        rtt_p99_us=percentile(rtts, 99),
+        ping_p50_us=percentile(pings, 50) if pings else None,
+        ping_p99_us=percentile(pings, 99) if pings else None,
+        **{name: getattr(carried, name) for name in figures},
+        **more,
+    )
+    return Measured(row, rtts, carried)
+
+
 def percentile(values: Sequence[float], percent: float) -> float:
     """A percentile, interpolated between the two values beside it."""
     found = pl.Series(values, dtype=pl.Float64).quantile(percent / 100, "linear")

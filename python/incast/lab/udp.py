@@ -14,7 +14,7 @@ from incast.lab.bed import Bed
 from incast.lab.carriers import UDP, with_knobs
 from incast.lab.ping import Prober
 from incast.lab.plan import LabError, Work
-from incast.lab.row import Carried, Measured, Row, beside, of_flows, of_messages, percentile
+from incast.lab.row import Carried, Measured, beside, measured, of_flows, of_messages
 
 _PORT = 7000
 _INTERVAL_S = 0.1
@@ -89,19 +89,13 @@ def run(
         answered = pl.DataFrame(found["answered"], schema=["at", "completed_us"], orient="row")
         parts.append(of_messages(plan, work, answered))
     carried = beside(parts)
-    row = Row(
-        carrier=UDP,
-        scheme=scheme,
-        repeat=repeat,
-        throughput_mbps=carried.throughput_mbps,
-        jain_index=carried.jain_index,
-        urgent_p99_us=carried.urgent_p99_us,
-        others_p99_us=carried.others_p99_us,
-        incomplete=carried.incomplete,
-        rtt_p50_us=percentile(rtts, 50),
-        rtt_p99_us=percentile(rtts, 99),
-        ping_p50_us=percentile(pinged, 50) if pinged else None,
-        ping_p99_us=percentile(pinged, 99) if pinged else None,
+    return measured(
+        UDP,
+        scheme,
+        repeat,
+        carried,
+        rtts,
+        pinged,
         rtt_idle_us=None if prober is None else prober.idle_us,
         probes_lost=None if pings is None else pings.lost,
         drops=dropped,
@@ -109,7 +103,6 @@ def run(
         others_percent=others,
         stolen_percent=cpu.jiffies().percent(since=before).stolen,
     )
-    return Measured(row, rtts, carried)
 
 
 def _telling(

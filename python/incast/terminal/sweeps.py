@@ -1,6 +1,5 @@
 """The command's output on sweeps, and on what changed between two results."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from incast.results.changes import TESTS, Change, Comparison
 from incast.results.settings import short
 from incast.results.sweeps import DATASET, SUMMARY, SweepRecord, unit_of
 from incast.terminal import cells, numbers
-from incast.terminal.writing import Columns, print_columns, say, say_no_figures, wrapped
+from incast.terminal.writing import Columns, of_seeds, print_columns, say, say_written, wrapped
 
 # The most rows of a table on a terminal; files have all.
 _MOST = 60
@@ -23,8 +22,7 @@ def print_sweep(
     out: Console, sweep: SweepRecord, metrics: Sequence[str], baseline: str | None
 ) -> None:
     """The means over the seeds, then the differences to a baseline."""
-    seeds = f"{len(sweep.seeds)} seeds" if len(sweep.seeds) > 1 else f"seed {sweep.seeds[0]}"
-    say(out, f"{sweep.title} ({seeds})", style="bold")
+    say(out, f"{sweep.title} ({of_seeds(sweep.seeds)})", style="bold")
     every = [(point, scheme) for point in sweep.points for scheme in sweep.schemes]
     _print_rows(out, sweep, every, metrics, None)
     if len(sweep.seeds) > 1:
@@ -105,14 +103,8 @@ def _print_state(out: Console, sweep: SweepRecord) -> None:
 
 def print_sweep_written(out: Console, sweep: SweepRecord, drawn: Sequence[Path]) -> None:
     """The files of a sweep."""
-    place = sweep.directory or Path()
-    out.print()
-    say(out, f"Wrote {place}{os.sep}")
-    say(out, f"  dataset  {DATASET}, a row for each run; {SUMMARY}")
-    names = ", ".join(dict.fromkeys(path.stem for path in drawn))
-    if names:
-        wrapped(out, "  figures  ", f"{names} (each .png and .svg, in {drawn[0].parent.name})")
-    say_no_figures(out)
+    files = f"dataset  {DATASET}, a row for each run; {SUMMARY}"
+    say_written(out, sweep.directory, files, drawn)
 
 
 def print_comparison(out: Console, found: Comparison, *, everything: bool) -> None:

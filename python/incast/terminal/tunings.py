@@ -1,6 +1,5 @@
 """The command's output on tunings."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from incast.results.sweeps import SweepRecord
 from incast.results.tunings import RUNS, TRIALS, Trial, TuningRecord
 from incast.terminal import cells, numbers
 from incast.terminal.sweeps import heading
-from incast.terminal.writing import Columns, print_columns, say, say_no_figures, wrapped
+from incast.terminal.writing import Columns, of_seeds, print_columns, say, say_written, wrapped
 
 # The most trials of a table on a terminal; files have all.
 _MOST = 12
@@ -20,7 +19,7 @@ def print_tuning(out: Console, tuning: TuningRecord) -> None:
     """The best trials beside the scheme as it was given, and the settings of the best."""
     goals = tuning.goals
     title = f"{tuning.scheme} in {', '.join(goals.scenarios)}"
-    seeds = f"{len(tuning.seeds)} seeds" if len(tuning.seeds) > 1 else f"seed {tuning.seeds[0]}"
+    seeds = of_seeds(tuning.seeds)
     say(out, f"{title} ({len(tuning.every)} trials, {seeds})", style="bold")
     if not tuning.every:
         return
@@ -89,8 +88,7 @@ def print_validation(out: Console, tuning: TuningRecord) -> None:
     found = {one.scheme: f"trial {one.number}" for one in tuning.every[1:]}
     for name, sweep in tuning.validation.items():
         out.print()
-        seeds = f"{len(sweep.seeds)} seeds" if len(sweep.seeds) > 1 else f"seed {sweep.seeds[0]}"
-        say(out, f"Validation: {name} ({seeds})", style="bold")
+        say(out, f"Validation: {name} ({of_seeds(sweep.seeds)})", style="bold")
         labels = [found.get(scheme, scheme) for scheme in sweep.schemes]
         columns: Columns = [
             (heading(figure), [_mean(sweep, scheme, figure) for scheme in sweep.schemes])
@@ -111,10 +109,5 @@ def _mean(sweep: SweepRecord, scheme: str, figure: str) -> str:
 
 def print_tuning_written(out: Console, tuning: TuningRecord, drawn: Sequence[Path]) -> None:
     """The files of a tuning."""
-    out.print()
-    say(out, f"Wrote {tuning.directory or Path()}{os.sep}")
-    say(out, f"  tables  {TRIALS}, a row for each trial; {RUNS}, one for each run")
-    names = ", ".join(dict.fromkeys(path.stem for path in drawn))
-    if names:
-        wrapped(out, "  figures  ", f"{names} (each .png and .svg, in {drawn[0].parent.name})")
-    say_no_figures(out)
+    files = f"tables  {TRIALS}, a row for each trial; {RUNS}, one for each run"
+    say_written(out, tuning.directory, files, drawn)

@@ -4,6 +4,8 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich import box
 from rich.console import Console
@@ -38,6 +40,22 @@ def say_no_figures(out: Console) -> None:
     """Says what figures take, where it is not installed."""
     if not extras.have("figures"):
         say(out, f"  figures  none: matplotlib is not installed: {extras.how('figures')}")
+
+
+def say_written(out: Console, place: Path | None, files: str, drawn: Sequence[Path]) -> None:
+    """Says what a study has written: its directory, its files, and its figures."""
+    out.print()
+    say(out, f"Wrote {place or Path()}{os.sep}")
+    say(out, f"  {files}")
+    names = ", ".join(dict.fromkeys(path.stem for path in drawn))
+    if names:
+        wrapped(out, "  figures  ", f"{names} (each .png and .svg, in {drawn[0].parent.name})")
+    say_no_figures(out)
+
+
+def of_seeds(seeds: Sequence[int]) -> str:
+    """The seeds of runs in a title: the only one, or how many there are."""
+    return f"{len(seeds)} seeds" if len(seeds) > 1 else f"seed {seeds[0]}"
 
 
 def wrapped(out: Console, label: str, text: str, style: str | None = None) -> None:

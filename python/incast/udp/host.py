@@ -2,7 +2,6 @@
 
 import sys
 from os import PathLike
-from types import TracebackType
 from typing import Any, Literal
 
 from incast import _core
@@ -198,11 +197,6 @@ class Host:
         """The host itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Closes the host."""
         self.close()
