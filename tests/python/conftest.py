@@ -15,6 +15,7 @@ import pytest
 
 import chromium
 import incast
+import wheels
 from incast import _core, cli
 from incast.base import executor, links
 from incast.base.stopping import Stop
@@ -145,6 +146,12 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(executor, "executed", here)
     return names
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout."""
+    return wheels.build(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ _CPU_S = 120.0
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def environment(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
     """A fresh environment with the wheel, and that of incast-kernel where it is built."""
     folder = tmp_path_factory.mktemp("journeys")
     fresh = folder / "fresh"
@@ -40,7 +40,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [tools / "uv", "venv", "--quiet", "--offline", "--python", sys.executable, fresh],
         check=True,
     )
-    found = [wheels.build(folder / "wheel")]
+    found = [wheel]
     built = ROOT / "crates" / "real" / "kernel" / "target" / "release" / "incast-kernel"
     if built.exists() and shutil.which("clang"):
         found.append(wheels.build(folder / "kernel", ROOT / "packaging" / "kernel"))

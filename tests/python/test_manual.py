@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import wheels
 from conftest import Command
 from incast.base import manual
 from incast.terminal.pages import in_words
@@ -79,11 +78,11 @@ def test_links_name_topics(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_the_wheel_has_every_page(tmp_path: Path) -> None:
-    with zipfile.ZipFile(wheels.build(tmp_path)) as wheel:
-        packed = {name for name in wheel.namelist() if name.startswith("incast/docs/")}
+def test_the_wheel_has_every_page(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if name.startswith("incast/docs/")}
         assert packed == {f"incast/{path.relative_to(ROOT).as_posix()}" for path in FILES}
         for path in FILES:
             name = f"incast/{path.relative_to(ROOT).as_posix()}"
-            assert wheel.read(name) == path.read_bytes()
-        assert not [name for name in wheel.namelist() if name.startswith("docs/")]
+            assert archive.read(name) == path.read_bytes()
+        assert not [name for name in archive.namelist() if name.startswith("docs/")]
