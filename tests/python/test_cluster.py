@@ -23,6 +23,7 @@ from dask_cluster import Cluster, cluster
 from incast.base import cluster as clusters
 from incast.base import executor
 from incast.reproduce import driver, spec
+from test_sweep import dataset
 
 EXPERIMENT = """
 title = "Ours"
@@ -59,10 +60,6 @@ columns = ["throughput_gbps"]
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with cluster(tmp_path_factory.mktemp("dask")) as found:
         yield found
-
-
-def dataset(out: Path) -> bytes:
-    return (out / "runs.parquet").read_bytes()
 
 
 def test_reproduction_is_the_same(dask: Cluster, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import importlib
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import ClassVar
@@ -13,11 +12,11 @@ import pytest
 import incast
 from incast.base import extras
 from incast.examples.timely import PythonTimely
+from test_own_algorithms import SHORT, assert_every_step_of_timely, command, tables
 
 needs_numba = pytest.mark.skipif(
     not extras.have("compiled"), reason="numba is not installed: pip install 'incast[compiled]'"
 )
-SHORT = ("run.duration=6ms", "run.warmup=1ms")
 MODULE = '''
 import numpy as np
 
@@ -49,17 +48,6 @@ def module(directory: Path, body: str, name: str = "compiled_mine") -> None:
     (directory / f"{name}.py").write_text(MODULE.replace("{}", body))
 
 
-def command(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "incast", *arguments],
-        check=False, cwd=directory, capture_output=True, text=True,
-    )  # fmt: skip
-
-
-def tables(result: incast.Result, label: str) -> dict[str, pl.DataFrame]:
-    return {table.name: pl.DataFrame(table) for table in result.runs[label].tables}
-
-
 @needs_numba
 @pytest.mark.parametrize(
     ("settings", "changes"),
@@ -74,17 +62,7 @@ def test_timely_compiled_makes_every_step_of_timely_in_rust(
     settings: dict[str, str], changes: tuple[str, ...]
 ) -> None:
     timely = importlib.import_module("incast.examples.compiled_timely").CompiledTimely
-    scenario = incast.load("incast").with_set("run.duration=30ms", "run.warmup=5ms", *changes)
-    rust = f"timely[{','.join(f'{key}={value}' for key, value in settings.items())}]"
-    result = incast.run(
-        scenario, cc={"rust": rust, "compiled": timely(**settings)}, traces=["packets", "flows"]
-    )
-    rust_tables, compiled_tables = tables(result, "rust"), tables(result, "compiled")
-    assert rust_tables["trace_packets"].height > 10_000
-    assert rust_tables["trace_gauges"].height > 1_000
-    assert rust_tables.keys() == compiled_tables.keys()
-    for name, table in rust_tables.items():
-        assert table.equals(compiled_tables[name]), name
+    assert_every_step_of_timely(timely, settings, *changes)
 
 
 @needs_numba

@@ -5,12 +5,14 @@ import importlib
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import incast
+from incast.api.control import OwnControl
 from incast.examples.timely import PythonTimely
 
 SHORT = ("run.duration=6ms", "run.warmup=1ms")
@@ -93,6 +95,22 @@ def figures(result: incast.Result, label: str) -> str:
     return repr(dict(result.runs[label].summary))
 
 
+def assert_every_step_of_timely(
+    timely: Callable[..., OwnControl], settings: Mapping[str, object], *changes: str
+) -> None:
+    """Both have the same packets, gauges and tables."""
+    scenario = incast.load("incast").with_set("run.duration=30ms", "run.warmup=5ms", *changes)
+    rust = f"timely[{','.join(f'{key}={value}' for key, value in settings.items())}]"
+    cc = {"rust": rust, "own": timely(**settings)}
+    result = incast.run(scenario, cc=cc, traces=["packets", "flows"])
+    rust_tables, own_tables = tables(result, "rust"), tables(result, "own")
+    assert rust_tables["trace_packets"].height > 10_000
+    assert rust_tables["trace_gauges"].height > 1_000
+    assert rust_tables.keys() == own_tables.keys()
+    for name, table in rust_tables.items():
+        assert table.equals(own_tables[name]), name
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -101,16 +119,7 @@ def figures(result: incast.Result, label: str) -> str:
     ],
 )
 def test_timely_in_python_makes_every_step_of_timely_in_rust(settings: dict[str, str]) -> None:
-    scenario = incast.load("incast").with_set("run.duration=30ms", "run.warmup=5ms")
-    rust = f"timely[{','.join(f'{key}={value}' for key, value in settings.items())}]"
-    result = incast.run(
-        scenario, cc={"rust": rust, "python": PythonTimely(**settings)}, traces=["packets", "flows"]
-    )
-    rust_tables, python_tables = tables(result, "rust"), tables(result, "python")
-    assert rust_tables["trace_packets"].height > 10_000
-    assert rust_tables.keys() == python_tables.keys()
-    for name, table in rust_tables.items():
-        assert table.equals(python_tables[name]), name
+    assert_every_step_of_timely(PythonTimely, settings)
 
 
 def test_a_class_an_object_and_a_place_are_the_same_algorithm(
