@@ -13,7 +13,8 @@
 //!
 //! Connections are reliable where the network is not:
 //!
-//! * The receiver reports the missing packets of a segment, and only those are sent again.
+//! * The receiver reports the missing packets of a segment, and only those are sent again. A packet
+//!   that a switch has cut to its header is reported at once.
 //! * A timeout, which backs off, answers silence with a probe.
 //! * Duplicates are recognised, and messages are delivered exactly once and in order.
 //! * ACKs say which attempt they answer. So each completion gives an RTT sample, after a loss too,

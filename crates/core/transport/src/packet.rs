@@ -111,6 +111,15 @@ macro_rules! bodies {
                 }
             }
 
+            /// The header that is left when a switch cuts the payload off; [`None`] if the receiver
+            /// could do nothing with it.
+            fn trimmed(&self) -> Option<Self> {
+                match self {
+                    $(Self::$name(body) => body.trimmed().map(Self::$name),)+
+                    Self::Notification | Self::Credit(_) => None,
+                }
+            }
+
             /// The content of a header whose kind is one of the transport's.
             #[inline]
             fn of(transport: Transport, header: &Header, near: u64) -> Self {
@@ -129,7 +138,7 @@ impl Body {
         asks!(self, body => body.sequence(), 0)
     }
 
-    /// The word for the packet in traces: `data`, `ack`, `nack`, `cnp` or `credit`.
+    /// The word for the packet in traces: `data`, `ack`, `nack`, `trimmed`, `cnp` or `credit`.
     pub fn name(&self) -> &'static str {
         asks!(self, body => body.name(), if *self == Self::Notification { "cnp" } else { "credit" })
     }
@@ -164,7 +173,7 @@ impl Packet {
 
     /// The payload that was not acknowledged when the packet left its sender: up to the end of its
     /// message, or of all that a stream has posted. `u32::MAX` if it is more, or has no end; zero
-    /// but for data.
+    /// but for data and its headers.
     #[inline]
     pub fn remaining(&self) -> u32 {
         asks!(&self.body, body => body.remaining(), 0)
@@ -234,6 +243,18 @@ impl Form {
         match self {
             Self::Compact(header) => header.is_quiet(),
             Self::Full(packet) => packet.body.is_quiet(),
+        }
+    }
+
+    /// The header that is left when a switch cuts the payload off; [`None`] if the receiver could do
+    /// nothing with it, as with a segment of a stream.
+    pub fn trimmed(&self) -> Option<Self> {
+        match self {
+            Self::Compact(header) => header.trimmed().map(Self::Compact),
+            &Self::Full(packet) => {
+                let body = packet.body.trimmed()?;
+                Some(Self::Full(Packet { body, ..packet }))
+            }
         }
     }
 

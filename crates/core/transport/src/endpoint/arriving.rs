@@ -61,6 +61,12 @@ impl<C: CongestionControl> Endpoint<C> {
             }
             return News::Now;
         }
+        self.handle_whole(now, place, header, report)
+    }
+
+    /// Takes in a packet in the compact form that has no way of its own.
+    #[inline(never)]
+    fn handle_whole(&mut self, now: Time, place: u32, header: &Header, report: Report<'_>) -> News {
         let Some(near) = self.sequence_at(place, header.kind) else {
             return self.handle_closed_header(now, header, report);
         };
@@ -73,7 +79,7 @@ impl<C: CongestionControl> Endpoint<C> {
     #[inline]
     pub(super) fn is_plain(&self, header: &Header) -> bool {
         match header.kind {
-            Kind::Segment | Kind::Data | Kind::Ack => true,
+            Kind::Segment | Kind::Data | Kind::Trimmed | Kind::Ack => true,
             Kind::SegmentAck => {
                 let place = self.directory.place(header.connection);
                 let connection = self.connections.get(place as usize);

@@ -115,8 +115,10 @@ impl Receiving for Receiver {
         reply: impl FnMut(Body),
         deliver: impl FnMut(Delivered),
     ) {
-        if let Body::Data(data) = body {
-            self.handle(data, marked, config.recovery, reply, deliver);
+        match body {
+            Body::Data(data) => self.handle(data, marked, config.recovery, reply, deliver),
+            Body::Trimmed(data) => self.handle_trimmed(data, config.recovery, reply),
+            Body::Ack(_) | Body::Nack(_) => {} // for the other half
         }
     }
 
@@ -136,14 +138,15 @@ impl Receiving for Receiver {
 }
 
 impl Receiver {
-    /// Takes in a packet that is the next one and not the last of its segment, as
+    /// Takes in a packet that is the next one and not the last of its segment or of its attempt, as
     /// [`handle`](Self::handle) would. Returns whether it is.
     #[inline]
     pub(crate) fn take_plain(&mut self, header: &Header, marked: bool) -> bool {
         let (index, count) = header.place();
         #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
         let is_next = header.sequence == self.next as u32 && self.next != u64::MAX;
-        if !is_next || index + 1 >= count || !self.ahead.is_empty() {
+        let is_last = index + 1 >= count || header.has(Header::ACK_REQUEST);
+        if !is_next || is_last || !self.ahead.is_empty() {
             return false;
         }
         if marked {
@@ -170,8 +173,11 @@ impl Receiver {
         if marked {
             self.ce_bytes = self.ce_bytes.saturating_add(data.payload);
         }
+        // The last packet of an attempt with others of its segment behind it: switches have cut
+        // these, and their headers leave no record.
+        let lacks = data.ack_request && data.index + 1 < data.count;
         let in_order = data.sequence == self.next && self.ahead.is_empty();
-        if !in_order {
+        if !in_order || lacks && recovery == Recovery::Selective {
             return match recovery {
                 Recovery::Selective => self.handle_out_of_order(data, reply, deliver),
                 Recovery::GoBackN => self.go_back(data, reply),
@@ -207,6 +213,35 @@ impl Receiver {
             self.reported = self.next + 1;
             let (base, missing, attempt) = (self.next, PacketSet::EMPTY, data.attempt);
             reply(Body::Nack(Nack { base, missing, attempt, answers: false }));
+        }
+    }
+
+    /// Takes in the header of a packet whose payload a switch has cut off, and asks for that packet
+    /// at once. The header may have overtaken data that waits in the switch. So it tells of no other
+    /// packet, and leaves no record: later reports of the packet are about an attempt that is over.
+    #[cold]
+    fn handle_trimmed(&mut self, data: &Data, recovery: Recovery, mut reply: impl FnMut(Body)) {
+        if recovery == Recovery::GoBackN {
+            if data.sequence <= self.next {
+                self.go_back(data, reply);
+            }
+            return;
+        }
+        let (extent, attempt) = (Extent::of(data), data.attempt);
+        let received = match self.place(&extent) {
+            Ok(place) => self.ahead[place].received,
+            Err(_) => self.received_before(&extent),
+        };
+        let missing = PacketSet::first(u32::from(data.count)).without(received);
+        let own = u32::from(data.index);
+        if missing.is_empty() {
+            if data.ack_request {
+                self.acknowledge(data, reply);
+            }
+        } else if missing.contains(own) || data.ack_request {
+            // A packet that had arrived asks what has not: the sender sends it after a silence.
+            let missing = if missing.contains(own) { PacketSet::only(own) } else { missing };
+            reply(Body::Nack(Nack { base: extent.first, missing, attempt, answers: false }));
         }
     }
 
@@ -287,16 +322,23 @@ impl Receiver {
 
     /// The index in `ahead` of the record of a segment, which is made if there is none.
     fn place_of(&mut self, extent: Extent) -> usize {
-        match self.ahead.binary_search_by_key(&extent.first, |partial| partial.extent.first) {
-            Ok(place) => place,
-            Err(place) => {
-                let before = self.next.saturating_sub(extent.first);
-                #[expect(clippy::cast_possible_truncation, reason = "at most MAX_SEGMENT_PACKETS")]
-                let received = PacketSet::first(before.min(u64::from(extent.count)) as u32);
-                self.ahead.insert(place, Partial { extent, received, reported: false });
-                place
-            }
-        }
+        self.place(&extent).unwrap_or_else(|place| {
+            let received = self.received_before(&extent);
+            self.ahead.insert(place, Partial { extent, received, reported: false });
+            place
+        })
+    }
+
+    /// The index in `ahead` of the record of a segment, or that at which it belongs.
+    fn place(&self, extent: &Extent) -> Result<usize, usize> {
+        self.ahead.binary_search_by_key(&extent.first, |partial| partial.extent.first)
+    }
+
+    /// The packets that have arrived of a segment without a record.
+    fn received_before(&self, extent: &Extent) -> PacketSet {
+        let before = self.next.saturating_sub(extent.first);
+        #[expect(clippy::cast_possible_truncation, reason = "at most MAX_SEGMENT_PACKETS")]
+        PacketSet::first(before.min(u64::from(extent.count)) as u32)
     }
 
     fn advance(&mut self, deliver: &mut impl FnMut(Delivered)) {
@@ -352,6 +394,16 @@ mod tests {
             self.receiver.handle(&data, false, self.recovery, push, |_| *messages += 1);
             replies
         }
+
+        /// A switch has cut the packet to its header.
+        fn get_cut(&mut self, data: Data) -> Vec<Body> {
+            let (mut replies, config) =
+                (Vec::new(), Config { recovery: self.recovery, ..Config::default() });
+            let (trimmed, push) =
+                (Body::Trimmed(Data { payload: 0, ..data }), |body| replies.push(body));
+            self.receiver.take(Time::ZERO, (&trimmed, false), &config, push, |_| unreachable!());
+            replies
+        }
     }
 
     /// The ACK of a first attempt.
@@ -398,6 +450,59 @@ mod tests {
         assert_eq!(run.get(data(4)), []);
         assert_eq!(run.get(data(5)), [ack(3)]);
         assert_eq!(run.messages, 1, "exactly once");
+    }
+
+    #[test]
+    fn a_packet_that_was_cut_is_asked_for_at_once_and_alone() {
+        let mut run = Run::default();
+        assert_eq!(run.get(data(0)), []);
+        // It has overtaken the packets before it, which are not missing.
+        assert_eq!(run.get_cut(data(4)), [nack(3, &[1], 0)]);
+        assert_eq!(run.get_cut(data(5)), [nack(3, &[2], 0)]);
+        assert_eq!(run.get(data(1)), []);
+        assert_eq!(run.get(data(2)), [ack(0)]);
+        assert_eq!(run.get(data(3)), []);
+        let again = |n: u64, last| Data { attempt: 1, ack_request: last, ..data(n) };
+        assert_eq!(run.get(again(4, false)), []);
+        assert_eq!(run.get_cut(again(5, true)), [nack(3, &[2], 1)], "cut again");
+        assert_eq!(run.get(Data { attempt: 2, ..data(5) }), [ack_of(3, 2)]);
+        assert_eq!((run.messages, run.receiver.delivered_bytes()), (1, 600));
+    }
+
+    #[test]
+    fn the_last_packet_of_an_attempt_reports_those_behind_it_that_were_cut() {
+        let mut run = Run::default();
+        run.get(data(0));
+        run.get_cut(data(1));
+        run.get_cut(data(2));
+        let again = Data { attempt: 1, ack_request: true, ..data(1) };
+        let rest =
+            Body::Nack(Nack { base: 0, missing: PacketSet::only(2), attempt: 1, answers: true });
+        assert_eq!(run.get(again), [rest]);
+        assert_eq!(run.get(Data { attempt: 2, ..data(2) }), [ack_of(0, 2)]);
+    }
+
+    #[test]
+    fn the_header_of_a_packet_that_has_arrived_asks_only_what_the_packet_asks() {
+        let mut run = Run::default();
+        (0..3).for_each(|n| drop(run.get(data(n))));
+        let probe = |n| Data { attempt: 1, ack_request: true, ..data(n) };
+        assert_eq!(run.get_cut(data(1)), []);
+        assert_eq!(run.get_cut(probe(2)), [ack_of(0, 1)], "the ACK was lost");
+        assert_eq!(run.get(data(3)), []);
+        assert_eq!(run.get(data(5)), [answer(3, &[1])]);
+        assert_eq!(run.get_cut(probe(5)), [nack(3, &[1], 1)], "the report was lost");
+        assert_eq!(run.receiver.duplicates(), 0);
+    }
+
+    #[test]
+    fn going_back_n_the_packet_that_is_due_is_asked_for_once_when_it_was_cut() {
+        let mut run = Run { recovery: Recovery::GoBackN, ..Run::default() };
+        run.get(data(0));
+        assert_eq!(run.get_cut(data(2)), [], "the one before it may be on its way");
+        assert_eq!(run.get_cut(data(1)), [nack(1, &[], 0)]);
+        assert_eq!(run.get_cut(data(1)), []);
+        assert_eq!(run.get(data(2)), []);
     }
 
     #[test]

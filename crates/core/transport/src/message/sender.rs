@@ -247,7 +247,7 @@ impl<C: CongestionControl> Sending<C> for Sender<C> {
         match answer {
             Body::Ack(ack) => self.on_ack(now, ack, config, report),
             Body::Nack(nack) => (self.on_nack(now, nack, config, report), 0),
-            Body::Data(_) => (None, 0), // for the other half
+            Body::Data(_) | Body::Trimmed(_) => (None, 0), // for the other half
         }
     }
 

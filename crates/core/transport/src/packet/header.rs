@@ -56,6 +56,12 @@ macro_rules! kinds {
                     $(Self::$kind => $is_data,)+
                 }
             }
+
+            /// Whether a packet of the kind has payload.
+            #[inline]
+            pub const fn has_payload(self) -> bool {
+                matches!(self, Self::Data | Self::Segment)
+            }
         }
     };
 }
@@ -76,6 +82,8 @@ kinds! {
     Notification: None, false;
     /// A receiver's permission to send more. The rest: the bytes.
     Credit: None, false;
+    /// The header of [`Data`](Self::Data) whose payload a switch has cut off, with the rest of that.
+    Trimmed: Some(Transport::Message), true;
 }
 
 /// The parts of a header that its content makes, without the sequence number.
@@ -189,8 +197,19 @@ impl Header {
         match self.kind {
             Kind::Segment => true,
             Kind::Data => self.has(Self::ACK_REQUEST),
-            Kind::Ack | Kind::SegmentAck | Kind::Notification | Kind::Credit => false,
+            Kind::Ack | Kind::SegmentAck | Kind::Notification | Kind::Credit | Kind::Trimmed => {
+                false
+            }
         }
+    }
+
+    /// The header that is left when a switch cuts the payload off; [`None`] if the receiver could do
+    /// nothing with it.
+    pub(crate) const fn trimmed(&self) -> Option<Self> {
+        if !matches!(self.kind, Kind::Data) {
+            return None;
+        }
+        Some(Self { kind: Kind::Trimmed, payload: 0, flags: self.flags & !Self::ECT, ..*self })
     }
 
     /// The attempt of [`Kind::Data`].
@@ -233,7 +252,7 @@ pub(super) fn beside(ce_bytes: u32, byte: u8) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{DueBy, message, stream};
+    use crate::packet::{DueBy, Form, message, stream};
     use proptest::prelude::*;
     use proptest::test_runner::FileFailurePersistence;
 
@@ -249,23 +268,24 @@ mod tests {
     fn body() -> impl Strategy<Value = Body> {
         let number = prop_oneof![any::<u64>(), 0..10_u64];
         let amount = prop_oneof![any::<u32>(), 0..3_u32];
-        (number, amount, any::<[u8; 3]>(), any::<[bool; 4]>(), any::<u16>(), 0..6_u8).prop_map(
+        (number, amount, any::<[u8; 3]>(), any::<[bool; 4]>(), any::<u16>(), 0..7_u8).prop_map(
             |(sequence, ce_bytes, [index, count, attempt], [a, b, c, d], payload, kind)| {
                 let (payload, length) = (u32::from(payload), u32::from(c && d));
                 let read = u64::from(length);
+                let data = message::Data {
+                    sequence,
+                    payload,
+                    index,
+                    count,
+                    attempt,
+                    ack_request: a,
+                    ends_message: b,
+                    read,
+                    due: DueBy::NONE,
+                    remaining: 0,
+                };
                 match kind {
-                    0 => Body::Message(message::Body::Data(message::Data {
-                        sequence,
-                        payload,
-                        index,
-                        count,
-                        attempt,
-                        ack_request: a,
-                        ends_message: b,
-                        read,
-                        due: DueBy::NONE,
-                        remaining: 0,
-                    })),
+                    0 => Body::Message(message::Body::Data(data)),
                     1 => Body::Stream(stream::Body::Segment(stream::Segment {
                         sequence,
                         read,
@@ -294,6 +314,9 @@ mod tests {
                         echo: attempt,
                     })),
                     4 => Body::Credit(ce_bytes),
+                    5 => {
+                        Body::Message(message::Body::Trimmed(message::Data { payload: 0, ..data }))
+                    }
                     _ => Body::Notification,
                 }
             },
@@ -315,7 +338,9 @@ mod tests {
                 prop_assert_eq!(header.packet(near), packet);
             } else {
                 let rare = match body {
-                    Body::Message(message::Body::Data(data)) => data.read > 0,
+                    Body::Message(message::Body::Data(data) | message::Body::Trimmed(data)) => {
+                        data.read > 0
+                    }
                     Body::Stream(stream::Body::Segment(segment)) => segment.read > 0 || segment.cwr || segment.opens,
                     Body::Message(message::Body::Ack(ack)) => ack.ce_bytes >= MARKED_END,
                     Body::Stream(stream::Body::Ack(ack)) => {
@@ -327,6 +352,31 @@ mod tests {
                 prop_assert!(rare);
             }
         }
+    }
+
+    #[test]
+    fn both_forms_of_a_packet_are_cut_to_the_same_header() {
+        let data = message::Data {
+            sequence: 7,
+            payload: 1_000,
+            index: 3,
+            count: 44,
+            attempt: 2,
+            ack_request: true,
+            ends_message: true,
+            read: 0,
+            due: DueBy::NONE,
+            remaining: 0,
+        };
+        let of = |body| Packet { connection: 5, sent_ns: 9, body: Body::Message(body) };
+        let packet = of(message::Body::Data(data));
+        let header = of(message::Body::Trimmed(message::Data { payload: 0, ..data }));
+        let [full, compact] = [Form::Full(packet), Form::of(packet, false)];
+        assert_eq!(full.trimmed(), Some(Form::Full(header)));
+        assert_eq!(compact.trimmed(), Header::of(&header).map(Form::Compact));
+        let trimmed = compact.trimmed().unwrap();
+        assert!(trimmed.payload() == 0 && !trimmed.is_ect() && !trimmed.is_quiet());
+        assert_eq!(trimmed.trimmed(), None);
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub enum Body {
     Ack(Ack),
     /// A report of missing packets.
     Nack(Nack),
+    /// The header of a packet whose payload a switch has cut off.
+    Trimmed(Data),
 }
 
 /// A packet with payload. Sequence numbers count packets over the life of the connection.
@@ -54,6 +56,16 @@ impl Data {
     pub const fn segment(&self) -> u64 {
         self.sequence - self.index as u64
     }
+
+    /// The parts of the compact form; [`None`] if the message asks for data to be sent back.
+    fn compact(&self) -> Option<Compact> {
+        (self.read == 0).then_some(Compact {
+            rest: u32::from_le_bytes([self.index, self.count, self.attempt, 0]),
+            payload: u16::try_from(self.payload).ok()?,
+            kind: Kind::Data,
+            flags: Header::data_flags(self.ends_message, self.ack_request),
+        })
+    }
 }
 
 /// The acknowledgement of a complete segment.
@@ -85,7 +97,7 @@ pub struct Nack {
 impl Wire for Body {
     fn sequence(&self) -> u64 {
         match self {
-            Self::Data(data) => data.sequence,
+            Self::Data(data) | Self::Trimmed(data) => data.sequence,
             Self::Ack(ack) => ack.segment,
             Self::Nack(nack) => nack.base,
         }
@@ -96,15 +108,15 @@ impl Wire for Body {
     }
 
     fn remaining(&self) -> u32 {
-        if let Self::Data(data) = self { data.remaining } else { 0 }
+        if let Self::Data(data) | Self::Trimmed(data) = self { data.remaining } else { 0 }
     }
 
     fn is_ect(&self) -> bool {
-        self.is_data()
+        matches!(self, Self::Data(_))
     }
 
     fn is_data(&self) -> bool {
-        matches!(self, Self::Data(_))
+        matches!(self, Self::Data(_) | Self::Trimmed(_))
     }
 
     fn is_answered(&self) -> bool {
@@ -124,22 +136,28 @@ impl Wire for Body {
             Self::Data(_) => "data",
             Self::Ack(_) => "ack",
             Self::Nack(_) => "nack",
+            Self::Trimmed(_) => "trimmed",
         }
+    }
+
+    fn trimmed(&self) -> Option<Self> {
+        let Self::Data(data) = self else { return None };
+        Some(Self::Trimmed(Data { payload: 0, ..*data }))
     }
 
     fn compact(&self, _sent_ns: u32) -> Option<Compact> {
         match self {
-            Self::Data(data) if data.read == 0 => Some(Compact {
-                rest: u32::from_le_bytes([data.index, data.count, data.attempt, 0]),
-                payload: u16::try_from(data.payload).ok()?,
-                kind: Kind::Data,
-                flags: Header::data_flags(data.ends_message, data.ack_request),
-            }),
+            Self::Data(data) => data.compact(),
+            Self::Trimmed(data) => {
+                let whole = data.compact()?;
+                let flags = whole.flags & !Header::ECT;
+                Some(Compact { kind: Kind::Trimmed, payload: 0, flags, ..whole })
+            }
             Self::Ack(ack) => {
                 let rest = beside(ack.ce_bytes, ack.attempt)?;
                 Some(Compact { rest, payload: 0, kind: Kind::Ack, flags: 0 })
             }
-            Self::Data(_) | Self::Nack(_) => None,
+            Self::Nack(_) => None,
         }
     }
 
@@ -151,8 +169,8 @@ impl Wire for Body {
             let ce_bytes = header.rest % MARKED_END;
             return Self::Ack(Ack { segment: sequence, ce_bytes, attempt: highest });
         }
-        debug_assert!(header.kind == Kind::Data, "{header:?}");
-        Self::Data(Data {
+        debug_assert!(matches!(header.kind, Kind::Data | Kind::Trimmed), "{header:?}");
+        let data = Data {
             sequence,
             payload: u32::from(header.payload),
             index,
@@ -163,7 +181,8 @@ impl Wire for Body {
             read: 0,
             due: DueBy::NONE,
             remaining: 0,
-        })
+        };
+        if header.kind == Kind::Trimmed { Self::Trimmed(data) } else { Self::Data(data) }
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) trait Wire: Copy {
 
     /// The payload that was not acknowledged when the packet left its sender: up to the end of its
     /// message, or of all that a stream has posted. `u32::MAX` if it is more, or has no end; zero
-    /// but for data.
+    /// but for data and its headers.
     fn remaining(&self) -> u32;
 
     /// Whether switches may mark the packet instead of dropping it (ECN-capable transport).
@@ -30,8 +30,14 @@ pub(crate) trait Wire: Copy {
     /// Whether the packet takes the words of switches back that the data had which it answers.
     fn echoes(&self) -> bool;
 
-    /// The word for the packet in traces: `data`, `ack` or `nack`.
+    /// The word for the packet in traces: `data`, `ack`, `nack` or `trimmed`.
     fn name(&self) -> &'static str;
+
+    /// The header that is left when a switch cuts the payload off; [`None`] if the receiver could
+    /// do nothing with it.
+    fn trimmed(&self) -> Option<Self> {
+        None
+    }
 
     /// The parts of the compact form; [`None`] if the packet has none.
     fn compact(&self, sent_ns: u32) -> Option<Compact>;

@@ -78,7 +78,8 @@ impl Carried {
     pub(super) fn packet(&self) -> Result<Packet, Fault> {
         let &Self(connection, sent_ns, body) = self;
         match body {
-            Some(message::Body::Data(Data { sequence, index, count, .. })) => {
+            Some(message::Body::Data(data) | message::Body::Trimmed(data)) => {
+                let Data { sequence, index, count, .. } = data;
                 let fits = index < count && u32::from(count) <= MAX_SEGMENT_PACKETS;
                 let first = sequence.checked_sub(index.into()).filter(|_| fits);
                 first

@@ -1,7 +1,7 @@
 //! The time that a connection takes to recover, and losses that it does not recover from since they
 //! did not happen.
 
-use incast_cc::{Bytes, LossCause, Rate, Span, Time};
+use incast_cc::{Bytes, Loss, LossCause, Rate, Span, Time};
 use incast_transport::{Config, InitialTimeout, Operation, Recovery, Transport};
 
 use crate::common::net::{Fate, Net, WRITE, Wire};
@@ -67,6 +67,40 @@ fn lost_retransmission_is_noticed_by_what_is_acknowledged_after_it() {
     assert_eq!(net.delivered[1].len(), 200);
     // The second message, lost twice: one segment time (0.5 ms) each, not a timeout.
     assert!(net.delivered[1][1].2 < ms(4), "{}", net.delivered[1][1].2);
+}
+
+#[test]
+fn packets_that_are_cut_to_their_headers_are_sent_again_once_each() {
+    // Three segments of 44 packets into a queue of half their rate, so that headers overtake data.
+    // The last two packets of all are cut: no later one shows the gap. The first of them is cut again.
+    let cut = [0, 3, 4, 43, 50, 87, 130, 131];
+    for recovery in [Recovery::Selective, Recovery::GoBackN] {
+        let plain = Plain::rate(Rate::from_gbps(10));
+        let config = Config { recovery, ..Config::default() };
+        let wire = Wire { bottleneck: Some(Rate::from_gbps(5)), ..Wire::default() };
+        let mut net = Net::new(Transport::Message, config, wire, &plain);
+        net.write(132 * 1_460);
+        net.finish(|packet| match packet.data() {
+            Some(data) if data.sequence == 130 && data.attempt < 2 => Fate::Trimmed,
+            Some(data) if cut.contains(&data.sequence) && data.attempt == 0 => Fate::Trimmed,
+            _ => Fate::Arrives,
+        });
+        assert_eq!(net.delivered[1].len(), 1);
+        let told = plain.told();
+        let by_report = |loss: &Loss| loss.cause == LossCause::Detected;
+        if recovery == Recovery::GoBackN {
+            assert!(told.losses.iter().any(by_report));
+            continue;
+        }
+        assert!(told.losses.iter().all(by_report), "{:?}", told.losses);
+        assert_eq!(net.retransmissions(), 9);
+        for sequence in 0..132 {
+            let sent = net.log.iter().filter_map(|sent| sent.data());
+            let times = sent.filter(|data| data.sequence == sequence).count();
+            let expected = 1 + usize::from(cut.contains(&sequence)) + usize::from(sequence == 130);
+            assert_eq!(times, expected, "packet {sequence}");
+        }
+    }
 }
 
 #[test]

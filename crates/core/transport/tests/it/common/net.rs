@@ -28,6 +28,8 @@ pub(crate) enum Fate {
     Arrives,
     Lost,
     Marked,
+    /// A switch cuts the packet to its header, which overtakes what waits at the bottleneck.
+    Trimmed,
     /// The packet arrives this much later, and may be overtaken.
     Late(Span),
 }
@@ -206,7 +208,7 @@ impl Net {
         let Some(out) = self.ends[from].poll_transmit(self.now) else { return };
         let bytes = Bytes::new(u64::from(out.form.payload()) + HEADER);
         self.free_at[from] = self.now + self.wire.rate.time_for(bytes);
-        let (form, packet) = (out.form, out.form.packet(0));
+        let (mut form, packet) = (out.form, out.form.packet(0));
         let mut sent = Traced { at: self.now, from, packet, fate: Fate::Arrives };
         sent.fate = fate(&sent);
         self.log.push(sent);
@@ -214,7 +216,9 @@ impl Net {
             return;
         }
         let mut leaves = self.free_at[from];
-        if from == 0
+        if sent.fate == Fate::Trimmed {
+            form = form.trimmed().expect("data of messages");
+        } else if from == 0
             && let Some(rate) = self.wire.bottleneck
         {
             leaves = leaves.max(self.bottleneck_free) + rate.time_for(bytes);

@@ -194,20 +194,25 @@ impl World {
                 _ => ACK,
             };
             host.nic_free = self.now + self.case.rate.time_for(Bytes::new(wire));
+            let mut form = out.form;
+            let mut cut = false;
             if below(&mut self.random, 100) < lost {
-                continue;
+                // A switch that trims leaves the header of every second packet.
+                let trims = self.case.seed % 5 == 2 && below(&mut self.random, 2) == 0;
+                let Some(header) = form.trimmed().filter(|_| trims) else { continue };
+                (form, cut) = (header, true);
             }
             let copies = if below(&mut self.random, 100) < duplicated { 2 } else { 1 };
             for _ in 0..copies {
                 let late = Span::from_ps(below(&mut self.random, jitter.as_ps() + 1));
                 let mut arrives = host.nic_free + delay + late;
-                if !reorders {
+                if !reorders && !cut {
                     arrives = arrives.max(host.last_arrival);
                     host.last_arrival = arrives;
                 }
-                let mark = below(&mut self.random, 100) < marked && out.form.is_ect();
+                let mark = below(&mut self.random, 100) < marked && form.is_ect();
                 self.flying.push(Reverse((arrives, self.packets.len(), 1 - from, mark)));
-                self.packets.push(out.form);
+                self.packets.push(form);
             }
         }
     }
