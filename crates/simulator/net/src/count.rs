@@ -45,13 +45,17 @@ impl DropCause {
     pub const COUNT: usize = 6;
 }
 
-/// Counters of drops, marks and pauses at one port.
+/// Counters of drops, trims, marks and pauses at one port.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PortCounters {
     /// Packets dropped over the whole run, by [`DropCause`].
     pub drops: [u64; DropCause::COUNT],
     /// Their bytes on the wire.
     pub dropped_bytes: u64,
+    /// Packets cut to their headers over the whole run.
+    pub trims: u64,
+    /// The bytes on the wire that were cut off.
+    pub trimmed_bytes: u64,
     /// Packets marked since measurement started.
     pub marks: u64,
     /// PFC pauses sent to the far end since measurement started.
@@ -63,6 +67,12 @@ impl PortCounters {
     pub(crate) fn dropped(&mut self, cause: DropCause, wire: u64) {
         self.drops[cause as usize] += 1;
         self.dropped_bytes += wire;
+    }
+
+    /// Counts a packet that is cut, and loses so many bytes.
+    pub(crate) fn trimmed(&mut self, bytes: u64) {
+        self.trims += 1;
+        self.trimmed_bytes += bytes;
     }
 
     /// All dropped packets, whatever the cause.

@@ -5,7 +5,7 @@ use incast_queue::discipline::{self, Job};
 use incast_transport::{Address, Form, Header, Kind, Stamps};
 
 use super::path::Path;
-use incast_plan::PFC_FRAME_BYTES;
+use incast_plan::{PFC_FRAME_BYTES, TRIMMED_BYTES};
 
 /// A packet as it travels: by value, through links and queues.
 ///
@@ -29,7 +29,8 @@ pub(crate) struct Frame {
     bits: u16,
 }
 
-/// The place of the kind of content, above the class.
+/// The place of the kind of content, above the class. Of a packet that is kept in [`Packets`] it
+/// says only whether the packet may be trimmed, as [`Kind::Data`] may.
 const KIND: u32 = 3;
 /// The place of the header's flags.
 const HEADER_FLAGS: u32 = 6;
@@ -121,8 +122,11 @@ impl Frame {
     /// The frame of a packet that is stored, without path, size and class.
     #[cold]
     fn stored(form: Form, packets: &mut Packets) -> Self {
-        let bits =
-            STORED | if form.is_ect() { ECT } else { 0 } | if form.is_quiet() { QUIET } else { 0 };
+        let kind = if form.trimmed().is_some() { Kind::Data } else { Kind::Notification };
+        let bits = STORED
+            | (kind as u16) << KIND
+            | if form.is_ect() { ECT } else { 0 }
+            | if form.is_quiet() { QUIET } else { 0 };
         let (connection, rest) = (form.connection(), packets.put(form).0);
         Self { connection, rest, bits, ..Self::NOTHING }
     }
@@ -136,6 +140,18 @@ impl Frame {
     #[inline]
     pub(crate) const fn class(&self) -> u8 {
         (self.bits % (1 << KIND)) as u8
+    }
+
+    /// Cuts the packet, which [may be cut](discipline::Packet::is_trimmable), to its header, which
+    /// travels on in `class`. Switches no longer mark it, and the receiver looks at it on arrival.
+    #[cold]
+    pub(crate) fn trim(&mut self, class: u8, packets: &mut Packets) {
+        if self.bits & STORED != 0 {
+            packets.trim(self);
+        }
+        let others = self.bits & !(QUIET | ECT | ((1 << HEADER_FLAGS) - 1));
+        self.bits = others | (Kind::Trimmed as u16) << KIND | u16::from(class);
+        self.wire = TRIMMED_BYTES;
     }
 
     /// The destination host.
@@ -158,7 +174,7 @@ impl Frame {
         }
         let &Self { connection, sequence, sent_ns, rest, wire, bits, .. } = self;
         let kind = KINDS[(bits >> KIND) as usize % KINDS.len()];
-        let payload = if kind.is_data() { wire - header } else { 0 };
+        let payload = if kind.has_payload() { wire - header } else { 0 };
         #[expect(clippy::cast_possible_truncation, reason = "the lowest three bits")]
         let flags = (bits >> HEADER_FLAGS) as u8 % 8;
         Some(Header { connection, sequence, sent_ns, rest, payload, kind, flags })
@@ -243,6 +259,11 @@ impl discipline::Packet for Frame {
     fn wire(&self) -> u64 {
         u64::from(self.wire)
     }
+
+    fn is_trimmable(&self) -> bool {
+        let is_data = (self.bits >> KIND) % 8 == Kind::Data as u16;
+        is_data && self.wire > TRIMMED_BYTES && !self.is_pfc()
+    }
 }
 
 /// The place of a packet in [`Packets`].
@@ -296,6 +317,12 @@ impl Packets {
         };
         let connection = u64::from(frame.connection) << 1 | u64::from(remaining > 0);
         Job { flow: u64::from(frame.destination) << 33 | connection, remaining }
+    }
+
+    /// Leaves the header of a frame's packet, which is stored.
+    fn trim(&mut self, frame: &Frame) {
+        let form = &mut self.places[frame.rest as usize];
+        *form = form.trimmed().unwrap_or(*form);
     }
 
     /// Frees the place of a frame's packet, if it is stored.
@@ -371,6 +398,7 @@ pub(crate) struct Stored {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use incast_queue::discipline::Packet as _;
     use incast_transport::{Body, Packet};
 
     #[test]
@@ -379,7 +407,7 @@ mod tests {
     }
 
     fn header(kind: Kind, flags: u8) -> Header {
-        let payload = if kind.is_data() { 1_460 } else { 0 };
+        let payload = if kind.has_payload() { 1_460 } else { 0 };
         Header { connection: 1, sequence: 2, sent_ns: 3, rest: 4, payload, kind, flags }
     }
 
@@ -415,6 +443,48 @@ mod tests {
         assert_eq!(packets.stored(&frame), &Form::Full(packet));
         packets.drop(&frame);
         assert_eq!(packets.len(), 1);
+    }
+
+    #[test]
+    fn a_packet_that_is_cut_keeps_what_its_header_says_and_is_heard_of() {
+        let mut packets = Packets::default();
+        let whole = header(Kind::Data, Header::ACK_REQUEST | Header::ECT);
+        let left = Header { kind: Kind::Trimmed, payload: 0, flags: Header::ACK_REQUEST, ..whole };
+        for form in [Form::Compact(whole), Form::Full(whole.packet(0))] {
+            for has_stamps in [false, true] {
+                let mut frame = frame(form, has_stamps, &mut packets);
+                frame.mark();
+                frame.ingress = 3;
+                assert!(frame.is_trimmable() && frame.is_ect());
+                frame.trim(6, &mut packets);
+                assert_eq!((frame.class(), frame.wire, frame.ingress), (6, TRIMMED_BYTES, 3));
+                assert_eq!((frame.destination(), frame.connection()), (59_999, 1));
+                assert!(!frame.is_trimmable() && !frame.is_ect() && !frame.is_quiet());
+                assert!(frame.is_marked() && frame.is_stamped() == has_stamps);
+                match frame.header(40) {
+                    Some(header) => assert_eq!(header, left),
+                    None => assert_eq!(packets.stored(&frame).packet(0), left.packet(0)),
+                }
+                assert!(!packets.is_stored_data(&frame));
+                packets.drop(&frame);
+            }
+        }
+        assert_eq!(packets.len(), 1, "a place for one at a time");
+    }
+
+    #[test]
+    fn only_data_of_messages_that_is_longer_than_a_header_may_be_cut() {
+        let mut packets = Packets::default();
+        for &kind in Kind::ALL {
+            let header = header(kind, 0);
+            for form in [Form::Compact(header), Form::Full(header.packet(0))] {
+                let mut frame = frame(form, false, &mut packets);
+                assert_eq!(frame.is_trimmable(), kind == Kind::Data, "{form:?}");
+                frame.wire = TRIMMED_BYTES;
+                assert!(!frame.is_trimmable());
+            }
+        }
+        assert!(!Frame::pfc(0, true).is_trimmable());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 
 use incast_cc::{Bytes, Rate, Time};
-use incast_queue::discipline::{AnyDiscipline, Discipline, Job};
+use incast_queue::discipline::{AnyDiscipline, Discipline, Job, Refusal};
 use incast_queue::feedback::{self, Departure, Law as _};
 use incast_queue::management::{AnyLaw, Law, Verdict};
 use incast_transport::Scheduler;
@@ -436,6 +436,19 @@ impl Port {
         }
         self.uncount(now, &frame);
         Some(frame)
+    }
+
+    /// The class in which the header of a packet without room travels on; [`None`] if the packet is
+    /// dropped.
+    #[cold]
+    pub(crate) fn refused(&self, frame: &Frame) -> Option<u8> {
+        match self.queues[frame.class() as usize].packets.refused(frame) {
+            Refusal::Drop => None,
+            Refusal::Trim { class } => {
+                let class = class.min(self.classes - 1);
+                (class != frame.class() && self.discarded & 1 << class == 0).then_some(class)
+            }
+        }
     }
 
     pub(crate) fn enqueue_pfc(&mut self, frame: Frame) {

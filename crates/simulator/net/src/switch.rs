@@ -4,6 +4,7 @@ mod changes;
 mod ports;
 
 use incast_cc::{Span, Time};
+use incast_plan::TRIMMED_BYTES;
 use incast_queue::management::Verdict;
 
 use super::MOST_CLASSES;
@@ -158,16 +159,34 @@ impl Switch {
         if port.discarded != 0 && port.discarded & 1 << class != 0 {
             return self.drop(now, egress.number(), frame, DropCause::Watchdog, transit);
         }
-        let wire_bytes = u64::from(wire);
-        let arrival = Arrival { ingress, class, wire: wire_bytes, queue, port: all };
+        let arrival = Arrival { ingress, class, wire: u64::from(wire), queue, port: all };
         let stored = self.buffer.store_surely((ingress, class), u32::from(wire), port.bytes())
             || self.buffer.admit_surely(&arrival);
-        if !stored && !self.admit(at, egress, frame, arrival, transit) {
+        if !stored && let Err(cause) = self.admit(at, egress, frame, arrival, transit) {
+            if !self.trim(at, egress, frame, arrival, transit) {
+                self.drop(now, egress.number(), frame, cause, transit);
+            }
             return;
         }
+        self.place(at, egress, frame, (class, wire), transit);
+    }
+
+    /// Puts a packet that is stored, of a class and size, on the link or into its queue, unless queue
+    /// management drops it.
+    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
+    #[inline(always)]
+    fn place(
+        &mut self,
+        at: &Instant,
+        egress: Current<'_>,
+        frame: &mut Frame,
+        (class, wire): (u8, u16),
+        transit: &mut Transit,
+    ) {
+        let now = at.now;
         let port = &mut self.ports[egress];
         let mut verdict = port.judge_arrival(now, frame);
-        if port.marked_length(class, self.ecn_of_port) + wire_bytes
+        if port.marked_length(class, self.ecn_of_port) + u64::from(wire)
             > self.ecn_thresholds[class as usize % MOST_CLASSES]
             && frame.is_ect()
         {
@@ -216,7 +235,7 @@ impl Switch {
     }
 
     /// Decides about a packet that may not have room, so that the free room must be known to the
-    /// byte. Returns whether it is stored.
+    /// byte. Stores it, or returns why it has no room.
     #[inline(never)]
     fn admit(
         &mut self,
@@ -225,7 +244,7 @@ impl Switch {
         frame: &Frame,
         arrival: Arrival,
         transit: &mut Transit,
-    ) -> bool {
+    ) -> Result<(), DropCause> {
         let books = self.catch_up_all(at, transit);
         let Arrival { ingress, class, .. } = arrival;
         let had_paused = self.buffer.has_paused();
@@ -233,11 +252,10 @@ impl Switch {
             Admission::Stored => {}
             Admission::Dropped(cause) => {
                 let refused = Refused { frame, arrival, cause };
-                let has_room = self.make_room(at, egress, books, refused, transit);
-                if !has_room {
-                    self.drop(at.now, egress.number(), frame, cause, transit);
-                }
-                return has_room;
+                return self
+                    .make_room(at, egress, books, refused, transit)
+                    .then_some(())
+                    .ok_or(cause);
             }
             Admission::StoredPause => {
                 if at.now >= self.start {
@@ -250,6 +268,35 @@ impl Switch {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Cuts a packet without room to its header and sends that on in its new class, if the packet's
+    /// queue says so and the header has room there. Returns whether it has.
+    #[cold]
+    fn trim(
+        &mut self,
+        at: &Instant,
+        egress: Current<'_>,
+        frame: &mut Frame,
+        arrival: Arrival,
+        transit: &mut Transit,
+    ) -> bool {
+        let port = &self.ports[egress];
+        let Some(class) = port.refused(frame) else { return false };
+        let queue = port.queued_bytes(class) + port.leaving_bytes(at.now);
+        let header = Arrival { class, wire: TRIMMED_BYTES.into(), queue, ..arrival };
+        if self.admit(at, egress, frame, header, transit).is_err() {
+            return false;
+        }
+        self.has_dropped = true; // the payload is a gap before all later packets
+        let cut = arrival.wire - header.wire;
+        self.ports.counters(egress.number()).trimmed(cut);
+        let queue = Some(self.ports[egress].backlog_bytes());
+        let event = (PacketEvent::Trimmed, queue);
+        self.trace.packet(at.now, egress.number(), frame, event, &transit.packets);
+        frame.trim(class, &mut transit.packets);
+        self.place(at, egress, frame, (class, TRIMMED_BYTES), transit);
         true
     }
 
@@ -265,7 +312,7 @@ impl Switch {
         transit: &mut Transit,
     ) -> bool {
         let Refused { frame, mut arrival, cause } = refused;
-        let (class, job) = (frame.class(), transit.packets.job(frame));
+        let (class, job) = (arrival.class, transit.packets.job(frame));
         let queued = self.ports[egress].queued_bytes(class);
         if !self.buffer.would_fit(&arrival, queued, books) {
             return false; // even if all others went

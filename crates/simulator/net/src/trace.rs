@@ -13,7 +13,7 @@ pub struct TraceConfig {
     /// Whether to keep every RTT sample, with rate, window and bytes in flight after it, and the
     /// algorithm's gauges.
     pub flows: bool,
-    /// Whether to keep every packet that a port sends or drops, and every pause of PFC.
+    /// Whether to keep every packet that a port sends, drops or cuts, and every pause of PFC.
     pub packets: bool,
 }
 
@@ -85,7 +85,7 @@ pub struct GaugeRow {
     pub value: f64,
 }
 
-/// A packet that began to leave or was dropped.
+/// A packet that began to leave, was dropped or was cut to its header.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketRow {
     /// The moment of the event.
@@ -95,7 +95,7 @@ pub struct PacketRow {
     pub(crate) frame: Frame,
     /// The packet.
     pub packet: Packet,
-    /// The event: departure or drop.
+    /// The event.
     pub event: PacketEvent,
     /// Bytes that wait at the port then, without the packet; none at a host, whose packets wait in
     /// their connections.
@@ -122,6 +122,8 @@ pub enum PacketEvent {
     Sent,
     /// The packet was dropped.
     Dropped,
+    /// The packet was cut to its header. The row has the whole packet.
+    Trimmed,
 }
 
 impl PacketEvent {
@@ -130,6 +132,7 @@ impl PacketEvent {
         match self {
             Self::Sent => "sent",
             Self::Dropped => "dropped",
+            Self::Trimmed => "trimmed",
         }
     }
 }
@@ -160,14 +163,15 @@ impl PacketRow {
         self.frame.class()
     }
 
-    /// The kind of the packet: "data", "ack", "nack", "cnp" or "credit".
+    /// The kind of the packet: "data", "ack", "nack", "trimmed", "cnp" or "credit".
     pub fn kind(&self) -> &'static str {
         self.packet.body.name()
     }
 
     /// The packet's place within its connection:
     ///
-    /// * data: the number of the packet; in a stream, its first byte;
+    /// * data, and the header that is left of it: the number of the packet; in a stream, its first
+    ///   byte;
     /// * ACK: the segment; in a stream, the next missing byte;
     /// * NACK: the first packet of its list;
     /// * CNP: 0.

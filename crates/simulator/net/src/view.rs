@@ -275,7 +275,7 @@ impl Switch {
 }
 
 impl Port {
-    /// Counts of drops, marks and pauses.
+    /// Counts of drops, trims, marks and pauses.
     pub const fn counters(&self) -> &PortCounters {
         &self.counters
     }

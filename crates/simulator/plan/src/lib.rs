@@ -37,3 +37,5 @@ pub use watch::Watch;
 
 /// The size of a PFC frame on the wire (IEEE 802.1Qbb), in bytes.
 pub const PFC_FRAME_BYTES: u16 = 64;
+/// The size on the wire of a packet that was cut to its header, in bytes: the least of Ethernet.
+pub const TRIMMED_BYTES: u16 = 64;

@@ -1,10 +1,11 @@
-//! Queue disciplines: which packet of a queue leaves next, and which one is dropped when room is
-//! short.
+//! Queue disciplines: which packet of a queue leaves next, and which one is dropped or cut when room
+//! is short.
 //!
 //! A kind has two types: its settings, which implement [`Settings`], and the [`Discipline`] that
 //! they start for each queue, that is for each class of each port. The buffer decides whether there
 //! is room. A discipline may give up a waiting packet for an arriving one
-//! ([`evict`](Discipline::evict)); otherwise the arriving packet is dropped.
+//! ([`evict`](Discipline::evict)); otherwise the arriving packet is dropped, or cut to its header
+//! ([`refused`](Discipline::refused)).
 
 mod registry;
 #[cfg(test)]
@@ -27,6 +28,23 @@ pub use registry::{AnyDiscipline, KINDS, QueueDiscipline, fields_of};
 pub trait Packet: Debug {
     /// The size on the wire, in bytes.
     fn wire(&self) -> u64;
+
+    /// Whether the packet is data of which its header alone would tell the receiver something.
+    fn is_trimmable(&self) -> bool {
+        false
+    }
+}
+
+/// The treatment of a packet for which there is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The packet is dropped.
+    Drop,
+    /// The packet is cut to its header, which travels on in another class.
+    Trim {
+        /// The number of that class; the highest of the port where it has no such class.
+        class: u8,
+    },
 }
 
 /// The work that a packet belongs to.
@@ -47,11 +65,24 @@ pub trait Settings: DeserializeOwned + JsonSchema + Default {
     /// The kind in one sentence, for the schema.
     const SUMMARY: &'static str;
 
+    /// Whether packets leave in the order in which they came. Such queues have an
+    /// [`as_fifo`](Discipline::as_fifo).
+    const IN_ORDER: bool = false;
+
     /// Finds mistakes that no single field shows.
     ///
     /// # Errors
     /// The field, and a sentence that says what is wrong with it.
     fn check(&self) -> Result<(), Wrong> {
+        Ok(())
+    }
+
+    /// Tells the settings that they are those of class `own` of a port, by its place among the
+    /// names of all classes, from the lowest to the highest.
+    ///
+    /// # Errors
+    /// The field, and a sentence that says what is wrong with it there.
+    fn settle(&mut self, _own: usize, _classes: &[&str]) -> Result<(), Wrong> {
         Ok(())
     }
 
@@ -80,6 +111,12 @@ pub trait Discipline<P: Packet>: Debug {
     fn evict(&mut self, arriving: Job) -> Option<P> {
         let _ = arriving;
         None
+    }
+
+    /// The treatment of a packet for which there is no room, once nothing gives way.
+    fn refused(&self, packet: &P) -> Refusal {
+        let _ = packet;
+        Refusal::Drop
     }
 
     /// The queue as a first-in, first-out queue; [`None`] if packets may leave in another order. A
@@ -121,6 +158,11 @@ impl<P: Packet, D: Discipline<P>> Discipline<P> for Box<D> {
     #[inline(never)]
     fn evict(&mut self, arriving: Job) -> Option<P> {
         (**self).evict(arriving)
+    }
+
+    #[inline(never)]
+    fn refused(&self, packet: &P) -> Refusal {
+        (**self).refused(packet)
     }
 
     #[inline(never)]

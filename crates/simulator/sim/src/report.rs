@@ -62,7 +62,7 @@ pub(crate) struct RunInfo {
 }
 
 /// The balance of all packets, PFC frames apart: every packet that was sent was delivered, dropped,
-/// or is in flight.
+/// or is in flight. Of a packet that was cut its header is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Books {
     /// Packets that hosts sent.
@@ -77,6 +77,8 @@ pub struct Books {
     pub dropped_packets: u64,
     /// Their bytes on the wire.
     pub dropped_bytes: u64,
+    /// Bytes on the wire that switches cut off packets.
+    pub trimmed_bytes: u64,
     /// Packets in queues and on links.
     pub in_flight_packets: u64,
     /// Their bytes on the wire.
@@ -87,7 +89,11 @@ impl Books {
     /// Whether the numbers balance: no packet was lost or made up.
     pub const fn balance(&self) -> bool {
         self.sent_packets == self.delivered_packets + self.dropped_packets + self.in_flight_packets
-            && self.sent_bytes == self.delivered_bytes + self.dropped_bytes + self.in_flight_bytes
+            && self.sent_bytes
+                == self.delivered_bytes
+                    + self.dropped_bytes
+                    + self.trimmed_bytes
+                    + self.in_flight_bytes
     }
 }
 
@@ -201,6 +207,7 @@ fn books(built: &Built) -> Books {
         delivered_bytes: received.bytes,
         dropped_packets: counters().map(PortCounters::all_drops).sum::<u64>() + lost.packets,
         dropped_bytes: counters().map(|of_port| of_port.dropped_bytes).sum::<u64>() + lost.bytes,
+        trimmed_bytes: counters().map(|of_port| of_port.trimmed_bytes).sum(),
         in_flight_packets: in_flight.packets,
         in_flight_bytes: in_flight.bytes,
     }

@@ -26,7 +26,7 @@ impl Ports {
         &mut self.0
     }
 
-    /// The counters of drops, marks and pauses, which are never behind.
+    /// The counters of drops, trims, marks and pauses, which are never behind.
     #[inline]
     pub(crate) fn counters(&mut self, port: u16) -> &mut PortCounters {
         &mut self.0[port as usize].counters

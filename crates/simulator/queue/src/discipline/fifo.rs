@@ -17,6 +17,7 @@ impl Settings for Fifo {
     type Queue<P: Packet> = FifoQueue<P>;
 
     const SUMMARY: &'static str = "First in, first out.";
+    const IN_ORDER: bool = true;
 
     fn start<P: Packet>(&self) -> FifoQueue<P> {
         FifoQueue { packets: VecDeque::new() }

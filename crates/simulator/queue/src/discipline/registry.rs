@@ -14,7 +14,7 @@ use toml::Spanned;
 use toml::de::{DeValue, ValueDeserializer};
 
 use super::fifo::FifoQueue;
-use super::{Discipline, Job, Packet, Settings, Wrong};
+use super::{Discipline, Job, Packet, Refusal, Settings, Wrong};
 
 macro_rules! registry {
     ($($module:ident::$type:ident,)+) => {
@@ -41,10 +41,9 @@ macro_rules! registry {
             }
         }
 
-        /// A queue of any kind, dispatched without a pointer.
+        /// A queue of any kind.
         #[derive(Debug)]
-        #[expect(missing_docs, reason = "each variant is documented by its type")]
-        pub enum AnyDiscipline<P: Packet> { $($type(<$type as Settings>::Queue<P>),)+ }
+        pub enum Started<P: Packet> { $($type(<$type as Settings>::Queue<P>),)+ }
 
         /// The names of all kinds.
         pub const KINDS: &[&str] = &[$(stringify!($module)),+];
@@ -63,13 +62,26 @@ macro_rules! registry {
                 match self { $(Self::$type(settings) => settings.check(),)+ }
             }
 
+            /// Whether packets leave in the order in which they came.
+            pub const fn is_fifo(&self) -> bool {
+                match self { $(Self::$type(_) => <$type as Settings>::IN_ORDER,)+ }
+            }
+
+            /// Tells the settings the place of their class; see [`Settings::settle`].
+            ///
+            /// # Errors
+            /// See [`Settings::settle`].
+            pub fn settle(&mut self, own: usize, classes: &[&str]) -> Result<(), Wrong> {
+                match self { $(Self::$type(settings) => settings.settle(own, classes),)+ }
+            }
+
             /// Starts an empty queue.
             pub fn start<P: Packet>(&self) -> AnyDiscipline<P> {
-                match self { $(Self::$type(settings) => AnyDiscipline::$type(settings.start()),)+ }
+                match self { $(Self::$type(settings) => Started::$type(settings.start()).into(),)+ }
             }
         }
 
-        impl<P: Packet> Discipline<P> for AnyDiscipline<P> {
+        impl<P: Packet> Discipline<P> for Started<P> {
             fn push(&mut self, packet: P, job: impl FnOnce() -> Job) {
                 match self { $(Self::$type(queue) => queue.push(packet, job),)+ }
             }
@@ -84,6 +96,9 @@ macro_rules! registry {
             }
             fn evict(&mut self, arriving: Job) -> Option<P> {
                 match self { $(Self::$type(queue) => queue.evict(arriving),)+ }
+            }
+            fn refused(&self, packet: &P) -> Refusal {
+                match self { $(Self::$type(queue) => queue.refused(packet),)+ }
             }
             fn as_fifo(&mut self) -> Option<&mut FifoQueue<P>> {
                 match self { $(Self::$type(queue) => queue.as_fifo(),)+ }
@@ -108,16 +123,76 @@ macro_rules! registry {
 
 disciplines!(registry);
 
-impl Default for QueueDiscipline {
-    fn default() -> Self {
-        Self::Fifo(Fifo {})
+/// A queue of any kind, as ports have it. Two cases are told apart faster than all kinds are, and
+/// nearly all queues are first in, first out.
+#[derive(Debug)]
+pub enum AnyDiscipline<P: Packet> {
+    /// First in, first out.
+    Fifo(FifoQueue<P>),
+    /// Any other kind.
+    Other(Box<Started<P>>),
+}
+
+impl<P: Packet> From<Started<P>> for AnyDiscipline<P> {
+    fn from(started: Started<P>) -> Self {
+        match started {
+            Started::Fifo(queue) => Self::Fifo(queue),
+            other => Self::Other(Box::new(other)),
+        }
     }
 }
 
-impl QueueDiscipline {
-    /// Whether packets leave in the order in which they came.
-    pub const fn is_fifo(&self) -> bool {
-        matches!(self, Self::Fifo(_))
+/// Asks a queue, whichever case it is.
+macro_rules! either {
+    ($self:ident, $queue:ident => $what:expr) => {
+        match $self {
+            Self::Fifo($queue) => $what,
+            Self::Other($queue) => $what,
+        }
+    };
+}
+
+impl<P: Packet> Discipline<P> for AnyDiscipline<P> {
+    fn push(&mut self, packet: P, job: impl FnOnce() -> Job) {
+        either!(self, queue => queue.push(packet, job));
+    }
+
+    fn pop(&mut self) -> Option<P> {
+        either!(self, queue => queue.pop())
+    }
+
+    fn head(&self) -> Option<&P> {
+        either!(self, queue => queue.head())
+    }
+
+    fn is_empty(&self) -> bool {
+        either!(self, queue => queue.is_empty())
+    }
+
+    fn evict(&mut self, arriving: Job) -> Option<P> {
+        either!(self, queue => queue.evict(arriving))
+    }
+
+    fn refused(&self, packet: &P) -> Refusal {
+        either!(self, queue => queue.refused(packet))
+    }
+
+    fn as_fifo(&mut self) -> Option<&mut FifoQueue<P>> {
+        either!(self, queue => queue.as_fifo())
+    }
+
+    fn iter(&self) -> Box<dyn Iterator<Item = &P> + '_> {
+        either!(self, queue => queue.iter())
+    }
+
+    fn iter_mut(&mut self) -> Box<dyn Iterator<Item = &mut P> + '_> {
+        either!(self, queue => queue.iter_mut())
+    }
+}
+
+impl Default for QueueDiscipline {
+    fn default() -> Self {
+        Self::Fifo(Fifo {})
     }
 }
 
