@@ -19,7 +19,7 @@ def _info(doc: str, **columns: tuple[str, str]) -> TableInfo:
 
 
 # A small scenario with rows for each table: connections that stay, requests, a collective, a slow
-# receiver, and a link that fails while packets are on it.
+# receiver, a class that trims, and a link that fails while packets are on it.
 _SCENARIO = """
 title = "A run that has every table"
 
@@ -29,6 +29,14 @@ schemes = ["timely"]
 
 [switch]
 pfc = { enabled = true, xoff = "5KB" }
+
+[[class]]
+name = "data"
+
+[[class]]
+name = "cut"
+pfc = false
+discipline = "trim"
 
 [measure]
 ideal = true

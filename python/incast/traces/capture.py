@@ -17,6 +17,8 @@ _PORTS = 50_000
 _FIRST_CLIENT_PORT, _FIRST_SERVER_PORT = 10_000, 5_000
 # The kinds of event, in the order in which simultaneous ones are written.
 _PACKET, _PAUSE = 0, 1
+# The comment on a packet that did not leave as it is.
+_SAID = {"dropped": "dropped here", "trimmed": "cut to its header here"}
 _COLUMNS = (
     "time_us", "place", "event", "transport", "kind", "source", "destination", "flow", "connection",
     "sequence", "bytes", "payload_bytes", "ecn",
@@ -83,7 +85,7 @@ def write(source: Source, title: str, out: BinaryIO, only: Sequence[str] = ()) -
             frame, length = frames.tcp(numbers, what, sequence, payload, ecn)
         else:
             frame, length = frames.udp(numbers, sequence, payload, ecn)
-        said = "dropped here" if event == "dropped" else ""
+        said = _SAID.get(event, "")
         writer.packet(ports[place], time_ns, frame, max(size, length), said)
     return Counts(count, len(ports))
 

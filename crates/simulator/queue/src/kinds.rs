@@ -32,6 +32,7 @@ macro_rules! disciplines {
         $make! {
             fifo::Fifo,
             srpt::Srpt,
+            trim::Trim,
         }
     };
 }

@@ -90,6 +90,12 @@ impl Scenario {
         if self.transport.prioritises_acks(kind) {
             classes.push(self.plain_class(ACK, false));
         }
+        let names: Vec<_> = classes.iter().map(|class| class.name.clone()).collect();
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        for (own, class) in classes.iter_mut().enumerate() {
+            // The checks have found what is wrong, but for the class of ACKs, which has no data.
+            class.discipline.settle(own, &names).ok();
+        }
         classes
     }
 
@@ -130,7 +136,7 @@ impl Scenario {
     }
 
     /// Whether the scenario, or a scheme of it, chooses the transport `kind`.
-    fn carries(&self, kind: TransportKind) -> bool {
+    pub(super) fn carries(&self, kind: TransportKind) -> bool {
         self.transport.kind == kind
             || self.cc.values().any(|section| section.transport == Some(kind))
     }

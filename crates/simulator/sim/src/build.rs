@@ -53,6 +53,8 @@ pub(crate) struct Built {
     pub(crate) size_bins: Vec<Bytes>,
     /// Whether there is a table of the ideal.
     pub(crate) ideal: bool,
+    /// Whether a class cuts packets that find no room.
+    pub(crate) trims: bool,
 }
 
 impl Built {
@@ -89,9 +91,11 @@ pub(crate) fn build(
     net.start(Time::ZERO + scenario.run.warmup, flow_series, queue_series);
     let cuts = mix.all().iter().map(|named| cut(scenario, named.scheme)).collect();
     let size_bins = scenario.measure.size_bins.clone();
-    let classes = scenario.classes_in(&mix).into_iter().map(|class| class.name).collect();
+    let classes = scenario.classes_in(&mix);
+    let trims = classes.iter().any(|class| class.discipline.kind() == "trim");
+    let classes = classes.into_iter().map(|class| class.name).collect();
     let ideal = scenario.measure.ideal;
-    Built { net, topology, host_paths, flows, plan, classes, cuts, mix, seed, size_bins, ideal }
+    Built { net, topology, host_paths, flows, plan, classes, cuts, mix, seed, size_bins, ideal, trims }
 }
 
 /// Whether to keep time series of flows, and of queues: in a large network they are larger than

@@ -89,7 +89,7 @@ fn srpt() -> Reference {
 /// The reference of each kind that has one.
 fn reference(kind: &str) -> Option<Reference> {
     match kind {
-        "fifo" => Some(fifo()),
+        "fifo" | "trim" => Some(fifo()),
         "srpt" => Some(srpt()),
         _ => None,
     }

@@ -1,7 +1,7 @@
 //! Checks of traffic classes: distinct names, and settings that can be obeyed.
 
-use super::super::Scenario;
 use super::super::class::{ACK, Class, MOST_CLASSES};
+use super::super::{Scenario, TransportKind};
 use incast_schema::Fault;
 
 const WEIGHTS: std::ops::RangeInclusive<u32> = 1..=1_000;
@@ -21,6 +21,34 @@ pub(super) fn check_classes(scenario: &Scenario) -> Result<(), Fault> {
             .and_then(|()| check_marking(class))
             .and_then(|()| check_order(scenario, class))
             .map_err(|fault| fault.within(&[&"class", &number]))?;
+    }
+    check_disciplines(scenario)
+}
+
+/// Checks that the discipline of each class of data fits the other classes, under each transport.
+fn check_disciplines(scenario: &Scenario) -> Result<(), Fault> {
+    for kind in TransportKind::ALL.into_iter().filter(|&kind| scenario.carries(kind)) {
+        let classes = scenario.classes(kind);
+        let names: Vec<_> = classes.iter().map(|class| class.name.as_str()).collect();
+        for (own, mut class) in scenario.data_classes().into_iter().enumerate() {
+            let fault = |field: &str, message| {
+                let fault = Fault::at([&"discipline", &field], message);
+                match scenario.class.get(own).filter(|class| class.discipline.is_some()) {
+                    Some(_) => fault.within(&[&"class", &own]),
+                    None => fault.within(&[&"switch"]),
+                }
+            };
+            let settled = class.discipline.settle(own, &names);
+            settled.map_err(|(field, message)| fault(field, message))?;
+            if class.protected && class.discipline.kind() == "trim" {
+                let message = format!(
+                    "PFC protects class {:?}, so no packet of it is cut; turn switch.pfc off, set \
+                     the pfc of the class to false, or give it the discipline \"fifo\"",
+                    class.name
+                );
+                return Err(fault("kind", message));
+            }
+        }
     }
     Ok(())
 }

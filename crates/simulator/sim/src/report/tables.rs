@@ -178,11 +178,14 @@ pub(super) fn queues(built: &Built, queues: &[QueueResult]) -> Table {
     let table = DROP_COLUMNS.into_iter().fold(table, |table, (cause, name, doc)| {
         table.column((name, "packets", doc), &counters, |port| port.drops[cause as usize])
     });
-    table.column(("ecn_marks", "packets", "packets marked, measured"), queues, |q| q.marks).column(
-        ("pauses_sent", "", "PFC pauses sent to the node, measured"),
-        queues,
-        |q| q.pauses,
-    )
+    let table = table
+        .column(("ecn_marks", "packets", "packets marked, measured"), queues, |q| q.marks)
+        .column(("pauses_sent", "", "PFC pauses sent to the node, measured"), queues, |q| q.pauses);
+    if !built.trims {
+        return table;
+    }
+    let trims = ("trims", "packets", "packets cut to their headers, over the whole run");
+    table.column(trims, &counters, |port| port.trims)
 }
 
 /// The layers between which a link leads.

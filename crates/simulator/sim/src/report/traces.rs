@@ -130,15 +130,15 @@ fn packet_trace(built: &Built, names: &[String]) -> Option<Table> {
     Some(
         Table::new(
             "trace_packets",
-            "one packet that began to leave or was dropped, over the whole run",
+            "one packet that began to leave, was dropped or was cut to its header, over the whole run",
         )
         .column(("time_us", "us", "when"), &rows, |r| us(r.1.at))
         .column(("place", "", "host, or switch and the node that the port leads to"), &rows, |r| {
             place(r.0)
         })
-        .column(("event", "", "sent or dropped"), &rows, |r| r.1.event.as_str().to_owned())
+        .column(("event", "", "sent, dropped or trimmed"), &rows, |r| r.1.event.as_str().to_owned())
         .column(("transport", "", "message or stream"), &rows, |_| transport.to_owned())
-        .column(("kind", "", "data, ack, nack or cnp"), &rows, |r| r.1.kind().to_owned())
+        .column(("kind", "", "data, ack, nack, trimmed or cnp"), &rows, |r| r.1.kind().to_owned())
         .column(("source", "", "host that it comes from"), &rows, |r| source(r.1))
         .column(("destination", "", "host that it goes to"), &rows, |r| {
             hosts[r.1.destination() as usize].clone()

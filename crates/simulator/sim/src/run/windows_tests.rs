@@ -145,12 +145,14 @@ pub(super) fn random_links(random: &mut Random, switches: usize) -> String {
 }
 
 /// Settings of switches, and the schemes to run with them.
-const SWITCHES: [(&str, &[&str]); 9] = [
+const SWITCHES: [(&str, &[&str]); 11] = [
     ("buffer = \"400KB\"\npfc = { enabled = true, xoff = \"15KB\" }", &["line-rate", "timely"]),
     ("queue_limit = \"30KB\"\necn_threshold = \"9KB\"", &["dcqcn", "newreno"]),
     ("telemetry = true\nqueue_limit = \"200KB\"", &["hpcc"]),
     ("aqm = { kind = \"red\", min = \"8KB\", max = \"24KB\" }\nbuffer = \"200KB\"", &["dctcp"]),
     ("discipline = \"srpt\"\nqueue_limit = \"30KB\"", &["line-rate", "newreno"]),
+    ("discipline = \"trim\"\nqueue_limit = \"30KB\"", &["line-rate", "newreno"]),
+    ("discipline = \"trim\"\nqueue_limit = \"12KB\"\necn_threshold = \"6KB\"", &["dcqcn", "swift"]),
     (
         "buffer = \"250KB\"\npfc = { enabled = true, xoff = \"9KB\", watchdog = { after = \"20us\", \
          action = \"drop\" } }",
@@ -191,7 +193,7 @@ const TRAFFIC: &str = r#"
 fn random_networks_parted_at_random_give_the_same_bytes() {
     let mut random = Random::new(29);
     let (mut pauses, mut drops, mut cut, mut reports) = (0, 0, 0, 0);
-    let (mut damaged, mut slow) = (0, 0);
+    let (mut damaged, mut slow, mut trims) = (0, 0, 0);
     for case in 0..2 * SWITCHES.len() {
         let (graph, switches, [a, b]) = random_graph(&mut random);
         let (switch, schemes) = SWITCHES[case % SWITCHES.len()];
@@ -224,6 +226,7 @@ fn random_networks_parted_at_random_give_the_same_bytes() {
             drops += alone.summary.drops;
             reports += alone.summary.pfc_watchdog_reports;
             damaged += sum(&alone, "link_failures", "damaged");
+            trims += sum(&alone, "queues", "trims");
             slow += sum(&alone, "receivers", "pauses_sent") + sum(&alone, "receivers", "drops");
             for threads in 1..=3 {
                 let domains = 2 + random.below(3);
@@ -242,7 +245,7 @@ fn random_networks_parted_at_random_give_the_same_bytes() {
             }
         }
     }
-    let seen = [pauses, drops, reports, cut as u64, damaged, slow];
+    let seen = [pauses, drops, reports, cut as u64, damaged, slow, trims];
     assert!(!seen.contains(&0), "or it shows nothing: {seen:?}");
 }
 

@@ -258,6 +258,9 @@ impl Draw {
         let name = scheme.split(':').next().unwrap_or(scheme);
         let needs = AnyAlgorithm::named(name).map_or(&[][..], |algorithm| algorithm.needs());
         let pfc = self.one_in(3);
+        if classes && !pfc && self.one_in(2) {
+            text = text.replace("weight = 1\n", "weight = 1\ndiscipline = \"trim\"\n");
+        }
         text += "[switch]\nbuffer = \"4MB\"\n";
         if !pfc {
             text += &self.perhaps("queue_limit", &["\"20KB\"", "\"200KB\"", "\"3MB\""]);

@@ -1,8 +1,10 @@
 //! Queue disciplines of switches: who goes first, who is dropped, and what becomes of the others.
 
+use std::collections::BTreeMap;
+
 use incast_sim::{Report, TraceConfig};
 
-use crate::common::{counts, numbers, port, run, run_with, shipped, texts};
+use crate::common::{counts, numbers, port, run, run_traced, run_with, shipped, table, texts};
 
 /// Hosts of 10 Gb/s and 1 us per link, called `host0` and so on. The first three send 1 MB each to
 /// the last at time zero, the fourth sends 20 KB after 200 us.
@@ -113,6 +115,87 @@ fn a_full_queue_drops_of_the_longest_and_the_short_one_loses_nothing() {
     assert!(short(&srpt) < alone + PACKET_US + 0.1, "{} {alone}", short(&srpt));
     assert!(short(&limited("fifo")) > 2.0 * alone);
     assert_eq!(completions(&srpt, "long").len(), 3, "drops are repaired");
+}
+
+/// Twenty hosts send 30 KB each to another one at time zero.
+fn incast_of_twenty(switch: &str) -> String {
+    let text = incast(switch, "rto_initial = \"1ms\"\nrto_min = \"1ms\"");
+    let text = text.replace("\"1MB\"", "\"30KB\"");
+    let text = text.replace("host[0-2]", "host[0-18]").replace("count = 5", "count = 21");
+    let text = text.replace("\"host3\"", "\"host19\"").replace("\"host4\"", "\"host20\"");
+    text.replace("\"20KB\"", "\"30KB\"").replace("\"200us\"", "\"0us\"")
+}
+
+#[test]
+fn an_incast_that_is_trimmed_loses_no_packet_and_sends_each_that_was_cut_again_once() {
+    let last = |report: &Report| {
+        let all = ["long", "short"].into_iter().flat_map(|name| completions(report, name));
+        all.fold(0.0, f64::max)
+    };
+    let run = |discipline: &str| {
+        let switch = format!("discipline = {discipline}\nqueue_limit = \"36KB\"");
+        run_traced(&incast_of_twenty(&switch))
+    };
+    let fifo = run("\"fifo\"");
+    assert!(fifo.summary.drops > 100, "or it shows nothing");
+    for discipline in ["\"trim\"", "{ kind = \"trim\", class = \"ack\" }"] {
+        let trim = run(discipline);
+        let trims = counts(&trim, "queues", "trims")[port(&trim, "switch->host20")];
+        assert!(trims > 100, "or it shows nothing: {trims}");
+        assert_eq!((trim.summary.drops, retransmissions(&trim)), (0, trims));
+        // The link of the receiver is never idle: it has 21 packets of each host, and the headers.
+        let busy = 20.0 * 21.0 * PACKET_US + trims as f64 * 0.0512;
+        let (trimmed, dropped) = (last(&trim), last(&fifo));
+        assert!(trimmed < busy + 10.0 && trimmed < dropped, "{trimmed} {busy} {dropped}");
+        assert!(trim.books.balance());
+        let [events, kinds, places] =
+            ["event", "kind", "place"].map(|column| texts(&trim, "trace_packets", column));
+        let [flows, sequences, bytes] =
+            ["flow", "sequence", "bytes"].map(|column| counts(&trim, "trace_packets", column));
+        let (mut sent, mut cut) = (BTreeMap::new(), 0);
+        for row in (0..events.len()).filter(|&row| *kinds[row] == *"data") {
+            let times = sent.entry((flows[row], sequences[row])).or_insert(0);
+            if places[row].starts_with("host") {
+                *times += 1;
+            } else if *events[row] == *"trimmed" {
+                *times -= 1;
+                cut += bytes[row] - 64;
+            }
+        }
+        assert_eq!(sent.len(), 20 * 21);
+        assert!(sent.values().all(|&times| times == 1), "once, and again for each cut: {sent:?}");
+        assert_eq!(cut, trim.books.trimmed_bytes);
+    }
+    assert!(!table(&fifo, "queues").columns.iter().any(|column| column.name == "trims"));
+}
+
+#[test]
+fn a_header_without_room_is_lost_as_the_packet_that_it_was() {
+    // The class of headers holds one packet, which is 23 headers.
+    let classes = "buffer = \"9MB\"\n[[class]]\nname = \"data\"\nqueue_limit = \"36KB\"\n\
+        discipline = { kind = \"trim\", class = \"headers\" }\nweight = 99\n\
+        [[class]]\nname = \"headers\"\nqueue_limit = \"1500B\"\nweight = 1\n";
+    let report = run(&incast(classes, "")
+        .replace("kind = \"connections\"", "kind = \"connections\"\n        class = \"data\""));
+    let row = port(&report, "switch->host4");
+    let [drops, limit, trims] =
+        ["drops", "drops_limit", "trims"].map(|column| counts(&report, "queues", column)[row]);
+    assert!(drops > 0 && drops == limit && trims > 0, "{drops} {limit} {trims}");
+    assert!(report.books.dropped_bytes > drops * 1_400, "whole packets");
+    assert!(report.books.balance());
+    assert_eq!(completions(&report, "long").len(), 3, "drops are repaired");
+}
+
+#[test]
+fn streams_lose_what_finds_no_room_since_their_receivers_would_not_use_the_header() {
+    let run = |discipline: &str| {
+        let switch = format!("discipline = \"{discipline}\"\nqueue_limit = \"36KB\"");
+        run(&incast(&switch, "kind = \"stream\"\nack_priority = true"))
+    };
+    let [fifo, trim] = ["fifo", "trim"].map(run);
+    assert!(fifo.summary.drops > 0, "or it shows nothing");
+    assert_eq!(format!("{:?}", fifo.summary), format!("{:?}", trim.summary));
+    assert_eq!(counts(&trim, "queues", "trims").iter().sum::<u64>(), 0);
 }
 
 #[test]

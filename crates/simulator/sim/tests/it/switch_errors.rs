@@ -261,6 +261,37 @@ fn mistakes_in_a_discipline_are_found_where_they_are() {
             &["(pie)", "in the order in which they came", "srpt", "take one out"],
         ),
     ]);
+    check(&[
+        (
+            "weight = 2",
+            "discipline = { kind = \"trim\", class = \"urgnt\" }",
+            (15, 39),
+            &["unknown class \"urgnt\"", "mean \"urgent\""],
+        ),
+        (
+            "weight = 2",
+            "discipline = { kind = \"trim\", class = \"bulk\" }",
+            (15, 39),
+            &["class \"bulk\" would stay in that class", "name another one", "\"fifo\""],
+        ),
+        (
+            "buffer = \"1MB\"",
+            "discipline = \"trim\"\n[transport]\nack_priority = false",
+            (21, 14),
+            &["class \"urgent\" would stay", "\"fifo\""],
+        ),
+        (
+            "buffer = \"1MB\"",
+            "discipline = \"trim\"\npfc = { enabled = true }",
+            (21, 14),
+            &["PFC protects class \"bulk\"", "no packet of it is cut", "\"fifo\""],
+        ),
+    ]);
+    let trim = GOOD.replace("buffer = \"1MB\"", "discipline = \"trim\"\naqm = { kind = \"pie\" }");
+    assert!(
+        Document::parse(trim, "good.toml").is_ok(),
+        "it keeps the order, and ACKs have a class"
+    );
     let phantom = "discipline = \"srpt\"\naqm = { kind = \"phantom\" }";
     let phantom = GOOD.replace("buffer = \"1MB\"", phantom);
     assert!(Document::parse(phantom, "good.toml").is_ok(), "it judges no order");
