@@ -100,6 +100,8 @@ pub(crate) struct SharedBuffer {
     protects: bool,
     /// The classes of each ingress port, port by port.
     ingress: Box<[Ingress]>,
+    /// The packets of each class of each ingress port that found its headroom full.
+    overflows: Box<[u64]>,
     /// The size of the shared part in bytes: the buffer without the headroom.
     capacity: u64,
     config: BufferConfig,
@@ -157,7 +159,8 @@ impl SharedBuffer {
         let capacity = config.total.saturating_sub(reserved);
         let sure = SureBounds::new(&config, capacity);
         let protects = config.classes.iter().any(|class| class.protected);
-        Self { used: 0, sure, paused: 0, protects, ingress, capacity, config }
+        let overflows = vec![0; ingress.len()].into();
+        Self { used: 0, sure, paused: 0, protects, ingress, overflows, capacity, config }
     }
 
     /// The dynamic threshold at this moment: of a class at an ingress port with PFC, or at an
@@ -358,6 +361,18 @@ impl SharedBuffer {
         ingress.shared -= bytes(wire) - from_headroom;
         self.used -= wire - u64::from(from_headroom);
         ingress.paused && self.may_resume(index)
+    }
+
+    /// Counts a dropped packet of `class` that came in at `port` and found the headroom full.
+    pub(crate) fn overflow(&mut self, port: u16, class: u8) {
+        self.overflows[self.ingress_index(port, class)] += 1;
+    }
+
+    /// The packets that found the headroom full: port, class and number, where there are any.
+    pub(crate) fn overflows(&self) -> impl Iterator<Item = (usize, usize, u64)> {
+        let classes = self.config.classes.len();
+        let all = self.overflows.iter().enumerate().filter(|&(_, &packets)| packets > 0);
+        all.map(move |(index, &packets)| (index / classes, index % classes, packets))
     }
 
     /// Forgets the pauses at a port whose link has failed: so has the far end.

@@ -477,6 +477,9 @@ impl Switch {
         packets: &Packets,
     ) {
         self.has_dropped = true;
+        if cause == DropCause::Headroom {
+            self.buffer.overflow(frame.ingress, frame.class());
+        }
         self.ports.counters(egress).dropped(cause, u64::from(frame.wire));
         let queue = Some(self.ports.behind()[usize::from(egress)].backlog_bytes());
         self.trace.packet(now, egress, frame, (PacketEvent::Dropped, queue), packets);

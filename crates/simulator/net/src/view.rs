@@ -253,6 +253,12 @@ impl Switch {
         self.failures.losses(port)
     }
 
+    /// The packets of protected classes that found the headroom full: the port that they came in
+    /// at, their class and their number, where there are any.
+    pub fn overflows(&self) -> impl Iterator<Item = (usize, usize, u64)> {
+        self.buffer.overflows()
+    }
+
     /// The reports of the switch's PFC watchdog, in the order of time.
     pub fn watchdog_reports(&self) -> &[Held] {
         self.watchdog.as_ref().map_or(&[], |watchdog| &watchdog.reports)

@@ -50,7 +50,7 @@ use incast_schema::quantity;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use buffers::{headroom, shared_buffers};
+pub use buffers::{headroom, needed_headroom, shared_buffers};
 pub use class::{Class, MOST_CLASSES, ResolvedClass};
 pub use document::{Document, json_schema};
 pub use error::ScenarioError;

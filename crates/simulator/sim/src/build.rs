@@ -30,7 +30,7 @@ use incast_plan::topology::{Node, Ports, Topology};
 use incast_plan::{Plan, Watch};
 use incast_scenario::{
     LinkState, MOST_CLASSES, MOST_SERIES_ROWS, Mix, NamedScheme, Nic, Receiver, ResolvedClass,
-    Scenario, Scheme, TransportKind, headroom, plan, topology,
+    Scenario, Scheme, TransportKind, headroom, needed_headroom, plan, topology,
 };
 use switches::switch_config;
 
@@ -55,6 +55,15 @@ pub(crate) struct Built {
     pub(crate) ideal: bool,
     /// Whether a class cuts packets that find no room.
     pub(crate) trims: bool,
+    /// The headroom that PFC has, and the one that it needs, at each end of each cable.
+    pub(crate) headroom: Vec<[Headroom; 2]>,
+}
+
+/// The headroom of a port for one class.
+pub(crate) struct Headroom {
+    pub(crate) there: Bytes,
+    /// As much as can arrive after a pause.
+    pub(crate) needed: Bytes,
 }
 
 impl Built {
@@ -95,7 +104,27 @@ pub(crate) fn build(
     let trims = classes.iter().any(|class| class.discipline.kind() == "trim");
     let classes = classes.into_iter().map(|class| class.name).collect();
     let ideal = scenario.measure.ideal;
-    Built { net, topology, host_paths, flows, plan, classes, cuts, mix, seed, size_bins, ideal, trims }
+    let of_port = |cable, end| Headroom {
+        there: headroom(scenario, cable, end),
+        needed: needed_headroom(scenario, cable, end),
+    };
+    let headroom = topology.cables.iter().map(|cable| [0, 1].map(|end| of_port(cable, end)));
+    let headroom = headroom.collect();
+    Built {
+        net,
+        topology,
+        host_paths,
+        flows,
+        plan,
+        classes,
+        cuts,
+        mix,
+        seed,
+        size_bins,
+        ideal,
+        headroom,
+        trims,
+    }
 }
 
 /// Whether to keep time series of flows, and of queues: in a large network they are larger than

@@ -4,6 +4,7 @@ mod deadlines;
 mod failures;
 mod ideals;
 mod iterations;
+mod lossless;
 mod messages;
 mod mix;
 mod quantiles;
@@ -163,6 +164,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     tables.extend(series::tables(built, &info));
     tables.extend(failures::table(built));
     tables.extend(receivers::table(built));
+    tables.extend(lossless::table(built));
     tables.extend(traces::traces(built));
     Report {
         scheme: info.scheme,
