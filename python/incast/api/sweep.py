@@ -54,7 +54,12 @@ class Sweep(SweepRecord):
     @property
     def usual_metrics(self) -> list[str]:
         """The figures of runs that are drawn and printed if nobody names any."""
-        return [name for name in USUAL if name in self.metrics and (self.runs[name] != 0).any()]
+        bounded = {name for name in self.metrics if self.runs[name].null_count() == len(self.runs)}
+        return [
+            name
+            for name in USUAL
+            if name in bounded or (name in self.metrics and (self.runs[name] != 0).any())
+        ]
 
     def check_metrics(self, metrics: Sequence[str]) -> list[str]:
         """The metrics, found to be there; the usual ones if none is named.

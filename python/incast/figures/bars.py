@@ -108,11 +108,7 @@ def _bar(axes: Axes, place: int, index: int, value: Spread | None) -> None:
         return
     axes.barh(place, value.mean, height=0.6, **style.bar(index))
     if value.side:
-        axes.annotate(
-            value.side, (value.mean, place), (3 if value.mean >= 0 else -3, 0),
-            textcoords="offset points", va="center", color=style.MUTED, fontsize="small",
-            ha="left" if value.mean >= 0 else "right",
-        )  # fmt: skip
+        style.arrow(axes, (value.mean, place), value.side, style.MUTED, flat=True)
     if value.interval is not None:
         low, high = value.interval
         axes.errorbar(

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from incast.figures import look, style
 from incast.figures.canvas import on_canvas
-from incast.results.saturation import Saturation
+from incast.results.saturation import Point, Saturation
 
 
 def draw(found: Saturation) -> Figure:
@@ -15,10 +15,12 @@ def draw(found: Saturation) -> Figure:
 
 def saturation(found: Saturation) -> Figure:
     """Carried over offered, with the threshold; below it the slowdown, where it was measured."""
-    slow = any(point.slowdown_p99 is not None for point in found.points)
+    slow = any(_slowdown(point) is not None for point in found.points)
     figure = style.blank(6.0 if slow else 3.8)
     ended = "" if found.complete else " (incomplete)"
-    figure.suptitle(f"{found.title}{ended}", fontsize="medium")
+    bounded = any(point.slowdown_p99_bound is not None for point in found.points)
+    note = f"\n{style.ARROWS}" if bounded else ""
+    figure.suptitle(f"{found.title}{ended}{note}", fontsize="medium")
     panels = figure.subplots(2 if slow else 1, 1, sharex=True, squeeze=False)[:, 0]
     heights: list[float] = []
     for index, scheme in enumerate(found.schemes):
@@ -27,15 +29,27 @@ def saturation(found: Saturation) -> Figure:
             continue
         look = {**style.line(index), "marker": style.marker(index), "markersize": 5}
         loads = [point.load for point in points]
-        known, _ = found.saturated(scheme)
+        carried, _ = found.saturated(scheme)
         label = f"{scheme}: {_words(found, scheme)}"
         panels[0].plot(loads, [point.ratio for point in points], label=label, **look)
-        if known is not None:
-            panels[0].axvline(known, color=look["color"], linewidth=0.8, linestyle=":")
+        if carried is not None:
+            panels[0].axvline(carried, color=look["color"], linewidth=0.8, linestyle=":")
         if slow:
-            slowdowns = [point.slowdown_p99 for point in points]
+            slowdowns = [_slowdown(point) for point in points]
             heights += [value for value in slowdowns if value]
-            panels[1].plot(loads, [value or float("nan") for value in slowdowns], **look)
+            known = [at for at, point in enumerate(points) if point.slowdown_p99 is not None]
+            panels[1].plot(
+                loads, [value or float("nan") for value in slowdowns], markevery=known, **look
+            )
+            style.bounds(
+                panels[1],
+                (
+                    (point.load, point.slowdown_p99_bound, "at least")
+                    for point in points
+                    if point.slowdown_p99 is None and point.slowdown_p99_bound is not None
+                ),
+                **look,
+            )
     panels[0].axhline(found.threshold, color="black", linewidth=1.0, linestyle="--", zorder=1)
     panels[0].annotate(
         f"threshold {found.threshold:g}", xy=(0, found.threshold), xytext=(3, -3), va="top",
@@ -50,6 +64,11 @@ def saturation(found: Saturation) -> Figure:
     panels[-1].set_xlabel("offered load (fraction of the capacity)")
     figure.legend(loc="outside lower center", ncols=2, fontsize="small")
     return figure
+
+
+def _slowdown(point: Point) -> float | None:
+    """The p99 slowdown, or what it is at least."""
+    return point.slowdown_p99_bound if point.slowdown_p99 is None else point.slowdown_p99
 
 
 def _words(found: Saturation, scheme: str) -> str:

@@ -48,10 +48,7 @@ def by_size(results: Records, *, rows: Rows, value: str, unit: str, y: str) -> F
                     label=f"{case.label}: {label}",
                 )  # fmt: skip
                 for at in np.flatnonzero(bins["bounded"].to_numpy()):
-                    axes.annotate(
-                        "", (places[at], line[at]), (0, 14), textcoords="offset points",
-                        arrowprops={"arrowstyle": "<-", "color": colour, "shrinkA": 0},
-                    )  # fmt: skip
+                    style.arrow(axes, (places[at], line[at]), "at least", colour)
                 if own["seed"].n_unique() > 1:
                     low, high = (bins[end].to_numpy() for end in ("least", "greatest"))
                     style.band(axes, places, low, high, index)

@@ -5,7 +5,7 @@ Schemes differ in colour and in line style, so that a figure survives grey print
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -22,6 +22,7 @@ from matplotlib.lines import Line2D
 from incast.figures import look
 from incast.results.measures import window_us
 from incast.results.records import Records
+from incast.results.seeds import Side
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,6 +38,7 @@ IDEAL = "0.5"  # the lines of the ideal, where it is drawn
 _NARROWEST, _WIDE = 0.13, 0.25
 _LONG_US = 1e5  # an axis of longer times is in milliseconds
 BAND = "bands: from the least to the greatest of the seeds"
+ARROWS = "open markers with arrows: at least so much, or where they point down at most"
 WHISKERS = "whiskers: from the least to the greatest of the seeds"
 
 
@@ -121,6 +123,28 @@ def band(
     axes.fill_between(
         x, low, high, color=line(index)["color"], alpha=0.18, linewidth=0,
         step="post" if step else None,
+    )  # fmt: skip
+
+
+def bounds(
+    axes: Axes,
+    places: Iterable[tuple[float, float, Side]],
+    **look_of: Any,  # noqa: ANN401
+) -> None:
+    """Marks values that are bounds: an open marker, and an arrow to where the value may be."""
+    for x, y, side in places:
+        axes.plot([x], [y], **{**look_of, "fillstyle": "none", "linestyle": "none"})
+        arrow(axes, (x, y), side, look_of["color"])
+
+
+def arrow(
+    axes: Axes, place: tuple[float, float], side: Side, colour: str, *, flat: bool = False
+) -> None:
+    """An arrow up from a lower bound, down from an upper one; `flat` to the right and left."""
+    length = -14 if side == "at most" else 14
+    axes.annotate(
+        "", place, (length, 0) if flat else (0, length), textcoords="offset points",
+        arrowprops={"arrowstyle": "<-", "color": colour, "shrinkA": 0},
     )  # fmt: skip
 
 

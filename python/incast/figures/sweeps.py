@@ -14,7 +14,7 @@ from incast.figures import ideals, look, style
 from incast.figures.errors import FigureError
 from incast.results.axes import Axis, Point
 from incast.results.quantities import numbers
-from incast.results.seeds import Spread
+from incast.results.seeds import SIGNS, Spread
 from incast.results.settings import short
 from incast.results.sweeps import SweepRecord, unit_of
 from incast.terminal.numbers import number
@@ -82,7 +82,9 @@ def _lines(sweep: SweepRecord, metric: str, live: Sequence[tuple[int, Axis]]) ->
     for axes in list(grid.flat)[max(0, len(groups) - columns) : len(groups)] if live else ():
         axes.tick_params(labelbottom=True)
         axes.set_xlabel(_label(live[0][1]))
-    _headline(figure, sweep, _said(sweep))
+    every = ((point.number, scheme) for point in sweep.points for scheme in sweep.schemes)
+    bounded = any((one := sweep.spread(*pair, metric)) and one.side for pair in every)
+    _headline(figure, sweep, "; ".join([_said(sweep), *([style.ARROWS] if bounded else [])]))
     handles, labels = grid.flat[0].get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize="small"
@@ -114,8 +116,14 @@ def _line(
     look_of: dict[str, Any] = {**style.line(index), "marker": style.marker(index), "markersize": 5}
     if not ordered:
         look_of["linestyle"] = "none"
-    axes.plot(x, means, label=scheme, **look_of)
-    ends = [value.interval or (value.mean, value.mean) for _, value in found]
+    known = [at for at, (_, value) in enumerate(found) if not value.side]
+    axes.plot(x, means, label=scheme, markevery=known, **look_of)
+    style.bounds(axes, ((at, one.mean, one.side) for at, one in found if one.side), **look_of)
+    # A bound has no band: nobody knows how far the value is off.
+    ends = [
+        (np.nan, np.nan) if value.side else value.interval or (value.mean, value.mean)
+        for _, value in found
+    ]
     low, high = (np.array([end[which] for end in ends]) for which in (0, 1))
     if ordered:
         style.band(axes, x, low, high, index)
@@ -158,19 +166,23 @@ def _maps(sweep: SweepRecord, metric: str, live: Sequence[tuple[int, Axis]]) -> 
     rows = -(-len(sweep.schemes) // columns)
     figure = style.blank(1.2 + 2.6 * rows)
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    tables = []
+    tables, signs = [], []
     for scheme in sweep.schemes:
         table = np.full((len(up.values), len(across.values)), np.nan)
+        signs.append(np.full(table.shape, "", dtype=object))
         for point in sweep.points:
             value = sweep.spread(point.number, scheme, metric)
             if value is not None:
-                table[point.places[second], point.places[first]] = value.mean
+                place = point.places[second], point.places[first]
+                table[place], signs[-1][place] = value.mean, SIGNS[value.side]
         tables.append(table)
     known = np.concatenate([table[np.isfinite(table)] for table in tables])
     least, most = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     missing = sum(table.size for table in tables) - known.size
     shades = mpl.colormaps["cividis"].with_extremes(bad="0.85")
-    for axes, scheme, table in zip(grid.flat, sweep.schemes, tables, strict=False):
+    for axes, scheme, table, of_bounds in zip(
+        grid.flat, sweep.schemes, tables, signs, strict=False
+    ):
         axes.set_title(scheme, fontsize="small")
         image = axes.imshow(
             np.ma.masked_invalid(table), origin="lower", aspect="auto", cmap=shades, vmin=least,
@@ -179,22 +191,27 @@ def _maps(sweep: SweepRecord, metric: str, live: Sequence[tuple[int, Axis]]) -> 
         axes.grid(visible=False)
         _ticks(axes, "x", across)
         _ticks(axes, "y", up)
-        if max(table.shape) <= _WRITTEN:
-            _write_numbers(axes, table, (least + most) / 2)
+        _write_numbers(axes, table, of_bounds, (least + most) / 2)
     for axes in list(grid.flat)[len(sweep.schemes) :]:
         axes.remove()
     figure.supxlabel(", ".join(short(across.keys)), fontsize="medium")
     figure.supylabel(", ".join(short(up.keys)), fontsize="medium")
     figure.colorbar(image, ax=list(grid.flat)[: len(sweep.schemes)], label=metric_name(metric))
-    _headline(figure, sweep, f"means{_over(sweep)}" + ("" if missing == 0 else "; grey: no value"))
+    notes = [f"means{_over(sweep)}", *(["grey: no value"] if missing else [])]
+    if any(of_bounds.any() for of_bounds in signs):
+        notes.append("≥: at least so much")
+    _headline(figure, sweep, "; ".join(notes))
     return figure
 
 
-def _write_numbers(axes: Axes, table: style.Floats, middle: float) -> None:
+def _write_numbers(axes: Axes, table: style.Floats, signs: Any, middle: float) -> None:  # noqa: ANN401
+    """The numbers in their cells, bounds with their signs; of many cells the signs alone."""
+    few = max(table.shape) <= _WRITTEN
     for (up, across), value in np.ndenumerate(table):
-        if np.isfinite(value):
+        text = f"{signs[up, across]}{number(value) if few else ''}".strip()
+        if np.isfinite(value) and text:
             axes.text(
-                across, up, number(value), ha="center", va="center", fontsize="x-small",
+                across, up, text, ha="center", va="center", fontsize="x-small",
                 color="white" if value < middle else "black",
             )  # fmt: skip
 

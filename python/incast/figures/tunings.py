@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from incast.figures import style
 from incast.figures.sweeps import far, headline, metric_name, metric_words
 from incast.results.searched import Searched
+from incast.results.seeds import Side
 from incast.results.tunings import Trial, TuningRecord
 
 # The most parameters with a panel; the first ones.
@@ -28,7 +29,7 @@ def _pareto(tuning: TuningRecord) -> Figure:
     axes = figure.add_subplot()
     across, up = _two(tuning)
     points = {one.number: (_at(tuning, one, across), _at(tuning, one, up)) for one in tuning.every}
-    _scatter(axes, tuning, points)
+    _scatter(axes, tuning, points, up, across)
     if len(tuning.goals.objectives) > 1:
         front = sorted(points[one.number] for one in tuning.front)
         axes.plot(
@@ -68,7 +69,7 @@ def _history(tuning: TuningRecord) -> Figure:
     points = {
         one.number: (float(one.number), _at(tuning, one, goal.figure)) for one in tuning.every
     }
-    _scatter(axes, tuning, points)
+    _scatter(axes, tuning, points, goal.figure)
     x: list[float] = []
     best: list[float] = []
     for one in tuning.every:
@@ -104,7 +105,7 @@ def _parameters(tuning: TuningRecord) -> Figure:
             value = one.number(trial.settings[one.name])
             x = places.get(value, np.nan) if isinstance(value, str) else value
             points[trial.number] = np.nan if x is None else x, _at(tuning, trial, goal)
-        _scatter(axes, tuning, points)
+        _scatter(axes, tuning, points, goal)
         axes.set_xlabel(_parameter(one))
         if one.words:
             axes.set_xticks([*places.values()], [*places])
@@ -126,31 +127,50 @@ def _parameters(tuning: TuningRecord) -> Figure:
     return figure
 
 
-def _scatter(axes: Axes, tuning: TuningRecord, points: dict[int, tuple[float, float]]) -> None:
-    """Points of trials: those that break a limit, feasible ones, the best, and the first."""
+def _scatter(
+    axes: Axes, tuning: TuningRecord, points: dict[int, tuple[float, float]], *drawn: str
+) -> None:
+    """Points of trials: those that break a limit, feasible ones, the best, and the first.
+
+    `drawn` are the figures upwards and, if it is one, across: bounds of them have arrows.
+    """
     best = {one.number for one in tuning.front}
     groups: dict[str, list[Trial]] = {
         "breaks a limit": [one for one in tuning.every if one.values and not one.feasible],
         "feasible": [one for one in tuning.every if one.feasible and one.number not in best],
         "best" if len(tuning.goals.objectives) == 1 else "on the front": list(tuning.front),
         "as given": [*tuning.every[:1]],
+        "a bound alone": [
+            one for one in tuning.every if any(_side(tuning, one, each) for each in drawn)
+        ],
     }
     looks: tuple[dict[str, Any], ...] = (
         {"marker": "x", "color": "0.6", "s": 18},
         {"marker": "o", "color": "C0", "s": 14, "alpha": 0.7},
         {"marker": "*", "color": "C1", "s": 90},
         {"marker": "D", "facecolor": "none", "edgecolor": "black", "s": 50},
+        {"marker": "o", "facecolor": "none", "edgecolor": "0.5", "s": 18},
     )
     for (label, trials), how in zip(groups.items(), looks, strict=True):
         if trials:
             found = np.array([points[one.number] for one in trials])
             axes.scatter(found[:, 0], found[:, 1], label=label, zorder=3, **how)
+    for one in groups["a bound alone"]:
+        for figure, flat in zip(drawn, (False, True), strict=False):
+            if side := _side(tuning, one, figure):
+                style.arrow(axes, points[one.number], side, "0.5", flat=flat)
 
 
 def _at(tuning: TuningRecord, trial: Trial, figure: str) -> float:
-    """A figure of a trial, combined over scenarios; NaN where there is none."""
-    value = tuning.goals.combined(trial.ran, tuning.every[0].ran, figure)
-    return float("nan") if value is None else value
+    """A figure of a trial, combined over scenarios, or its bound; NaN where there is none."""
+    found = tuning.goals.spread(trial.ran, tuning.every[0].ran, figure)
+    return float("nan") if found is None else found.mean
+
+
+def _side(tuning: TuningRecord, trial: Trial, figure: str) -> Side:
+    """The kind of bound that a figure of a trial is; empty where it is known, or there is none."""
+    found = tuning.goals.spread(trial.ran, tuning.every[0].ran, figure)
+    return "" if found is None else found.side
 
 
 def _name(tuning: TuningRecord, figure: str) -> str:

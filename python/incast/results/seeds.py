@@ -26,6 +26,9 @@ Known = tuple[float, float]
 
 Side = Literal["", "at least", "at most"]
 
+SIGNS: dict[Side, str] = {"": "", "at least": "≥ ", "at most": "≤ "}
+"""The signs before a bound, wherever it is shown."""
+
 
 def limits(key: str) -> Limits:
     """The limits of a figure of a summary: counts, times, rates and lengths are not negative."""

@@ -17,6 +17,7 @@ from incast.results import ideals, quantities
 from incast.results.axes import Axis, Point, points
 from incast.results.columns import TableInfo
 from incast.results.differences import check_baseline, less
+from incast.results.measures import bound_of
 from incast.results.records import known
 from incast.results.seeds import Spread, limits, spread
 from incast.results.stored import ResultError
@@ -206,8 +207,13 @@ class SweepRecord:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The figures that any run has."""
-        return [name for name in metric_names() if self.runs[name].is_not_null().any()]
+        """The figures that any run has, or has a bound of."""
+        columns = ((name, {name, bound_of(name)} & {*self.runs.columns}) for name in metric_names())
+        return [
+            name
+            for name, there in columns
+            if any(self.runs[column].is_not_null().any() for column in there)
+        ]
 
     @cached_property
     def cells(self) -> dict[tuple[int, str], dict[int, Values]]:

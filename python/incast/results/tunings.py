@@ -12,10 +12,11 @@ import polars as pl
 from incast import _core
 from incast.results import sweeps
 from incast.results.axes import Point
-from incast.results.comparison import number
 from incast.results.goals import Constraint, Objective, dominates
+from incast.results.measures import bound_of
+from incast.results.records import known
 from incast.results.searched import Searched
-from incast.results.seeds import spread
+from incast.results.seeds import Side, Spread, limits, spread
 from incast.results.study_files import Outcome
 from incast.results.sweeps import Row, SweepRecord
 
@@ -42,16 +43,16 @@ class Ran:
         """The reason why a run failed; None if none did."""
         return next((one.error for *_, one in self.runs if one.error is not None), None)
 
-    def mean(self, scenario: str, figure: str) -> float | None:
-        """The mean of a figure over the seeds in a scenario; None if a seed has none."""
+    def spread(self, scenario: str, figure: str) -> Spread | None:
+        """The mean of a figure in a scenario, or its bound; None if a seed lacks it."""
         found = [
-            number(outcome.values.get(figure))
-            for name, _, _, outcome in self.runs
-            if name == scenario
+            known(outcome.values, figure) for name, _, _, outcome in self.runs if name == scenario
         ]
-        known = [one for one in found if one is not None]
-        mean = spread(known) if known and len(known) == len(found) else None
-        return None if mean is None else mean.mean
+        return None if None in found else spread(found, limits(figure))
+
+    def mean(self, scenario: str, figure: str) -> float | None:
+        """The mean of a figure in a scenario; None where it is known by a bound alone."""
+        return _mean(self.spread(scenario, figure))
 
 
 @dataclass(frozen=True)
@@ -101,21 +102,25 @@ class Goals:
         """A figure of a trial: in one scenario the mean over the seeds.
 
         Of several scenarios it is the geometric mean of the ratios of these means to the given
-        scheme's; None where there is no such ratio.
+        scheme's; None where there is no such ratio, or where it is known by a bound alone.
         """
-        means = [ran.mean(name, figure) for name in self.scenarios]
-        if len(means) == 1:
-            return means[0]
-        ratios = [
-            None if mean is None or not base else mean / base
-            for mean, base in zip(
-                means, (defaults.mean(name, figure) for name in self.scenarios), strict=True
-            )
-        ]
-        known = [one for one in ratios if one is not None]
-        if len(known) < len(ratios):
-            return None
-        return math.prod(known) ** (1 / len(known)) if all(known) else 0.0
+        return _mean(self.spread(ran, defaults, figure))
+
+    def spread(self, ran: Ran, defaults: Ran, figure: str) -> Spread | None:
+        """A figure of a trial, as `combined`, or the bound of it that is known."""
+        found = [ran.spread(name, figure) for name in self.scenarios]
+        if len(found) == 1:
+            return found[0]
+        ratios: list[float] = []
+        side: Side = ""
+        for name, one in zip(self.scenarios, found, strict=True):
+            base = defaults.mean(name, figure)
+            if one is None or not base:
+                return None
+            ratios.append(one.mean / base)
+            side = side or one.side
+        mean = math.prod(ratios) ** (1 / len(ratios)) if all(ratios) else 0.0
+        return Spread(mean, None, len(ratios), side=side)
 
     def judged(self, every: Sequence[Ran]) -> list[Trial]:
         """The trials, judged by limits that follow from all of them."""
@@ -255,6 +260,9 @@ class TuningRecord:
         for name in names:
             means = [goals.combined(one.ran, every[0].ran, name) for one in every]
             columns.append(pl.Series(name, means, pl.Float64))
+            bounds = [_bound(goals.spread(one.ran, every[0].ran, name)) for one in every]
+            if any(bound is not None for bound in bounds):
+                columns.append(pl.Series(bound_of(name), bounds, pl.Float64))
         for scenario in goals.scenarios if len(goals.scenarios) > 1 else ():
             for name in goals.figures:
                 means = [one.ran.mean(scenario, name) for one in every]
@@ -296,6 +304,10 @@ class TuningRecord:
         if one is None:
             return None
         values = one.values or [None] * len(self.goals.objectives)
+        spreads = {
+            figure: self.goals.spread(one.ran, self.every[0].ran, figure)
+            for figure in self.goals.figures
+        }
         return {
             "trial": one.number,
             "scheme": one.scheme,
@@ -304,9 +316,22 @@ class TuningRecord:
                 goal.figure: value
                 for goal, value in zip(self.goals.objectives, values, strict=True)
             },
+            "bounds": {
+                figure: {"mean": found.mean, "side": found.side}
+                for figure, found in spreads.items()
+                if found is not None and found.side
+            },
             "feasible": one.feasible,
             "violation": _known(one, one.violation),
         }
+
+
+def _mean(found: Spread | None) -> float | None:
+    return None if found is None or found.side else found.mean
+
+
+def _bound(found: Spread | None) -> float | None:
+    return found.mean if found is not None and found.side else None
 
 
 def _known(trial: Trial, value: float) -> float | None:

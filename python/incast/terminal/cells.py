@@ -8,6 +8,7 @@ from rich.console import Console
 from incast.results.differences import Difference
 from incast.results.measures import bound_of
 from incast.results.records import Case
+from incast.results.seeds import SIGNS
 from incast.terminal.writing import Columns
 
 # Counts of finished things, each with the count of posted ones; means leave unfinished ones out.
@@ -37,7 +38,7 @@ def value(key: str, row: Mapping[str, Any]) -> str:
     """A figure or its lower bound; a count beside the number posted, if it is less."""
     value, bound = row.get(key), row.get(bound_of(key))
     if value is None:
-        return "-" if bound is None else f"≥ {figures(bound, key)}"
+        return "-" if bound is None else f"{SIGNS['at least']}{figures(bound, key)}"
     text = figures(value, key)
     return f"{text} of {row[_POSTED[key]]}" if key in _POSTED and _lacks(row, key) else text
 
@@ -55,7 +56,7 @@ def of_case(case: Case, key: str) -> str:
         return "-"
     whole = all(isinstance(one, int) for one in values)
     if found.side:
-        return f"{_SIDES[found.side]} {figures(found.mean, key)}"
+        return f"{SIGNS[found.side]}{figures(found.mean, key)}"
     if len(case.runs) == 1:
         return value(key, case.runs[0].summary)
     if found.half_width is None:
@@ -79,7 +80,7 @@ def of_difference(difference: Difference, key: str) -> str:
     if found is None:
         return "-"
     if found.side:
-        return f"{_SIDES[found.side]} {_signed(found.mean, key)}"
+        return f"{SIGNS[found.side]}{_signed(found.mean, key)}"
     lines = [_signed(found.mean, key)]
     half = found.half_width
     if half is not None:
@@ -89,9 +90,6 @@ def of_difference(difference: Difference, key: str) -> str:
     if relative is not None:
         lines.append(_unsigned_zero(f"{relative:+.1%}"))
     return "\n".join(lines)
-
-
-_SIDES = {"at least": "≥", "at most": "≤"}
 
 
 def _signed(value: float, key: str) -> str:

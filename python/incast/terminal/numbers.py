@@ -2,7 +2,7 @@
 
 import math
 
-from incast.results.seeds import Spread
+from incast.results.seeds import SIGNS, Spread
 
 # A mean has no more significant digits than these, however small its uncertainty is.
 _MOST = 8
@@ -33,21 +33,21 @@ def told(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
-def measured(found: Spread) -> str:
+def measured(found: Spread, *, signed: bool = False) -> str:
     """A mean and how far it can be off: half its interval, or from where to where if it is cut.
 
     The uncertainty decides the digits: two significant ones of its own, and the mean as many
-    decimals.
+    decimals. A bound has its sign, "≥ 10.9", and with `signed` a mean above zero has a plus.
     """
-    half = found.half_width
+    half, plus = found.half_width, "+" if signed and found.mean > 0 else ""
     if math.isinf(found.mean):
         return "endless" if found.mean > 0 else "-endless"
     if found.interval is None or half is None:
-        return f"{found.side} {number(found.mean)}" if found.side else number(found.mean)
+        return f"{SIGNS[found.side]}{plus}{number(found.mean)}"
     if half <= _ROUNDING * abs(found.mean):
-        return f"{number(found.mean)} ± 0"
+        return f"{plus}{number(found.mean)} ± 0"
     decimals = _decimals(found.mean, half)
-    mean = _to(found.mean, decimals)
+    mean = f"{plus}{_to(found.mean, decimals)}"
     if found.cut:
         low, high = (_to(end, decimals) for end in found.interval)
         return f"{mean} ({low} to {high})"

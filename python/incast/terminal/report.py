@@ -16,6 +16,7 @@ from incast.results.pairs import SlowdownRatio
 from incast.results.record import Record
 from incast.results.records import Records
 from incast.results.saturation import Point, Saturation
+from incast.results.seeds import SIGNS
 from incast.results.store import Written
 from incast.terminal import cells, numbers
 from incast.terminal.writing import grid_of, print_columns, say, say_no_figures, wrapped
@@ -271,7 +272,8 @@ def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
 def _slowdown(point: Point) -> str:
     if point.slowdown_p99 is not None:
         return f"{point.slowdown_p99:.1f}"
-    return "-" if point.slowdown_p99_bound is None else f"≥ {point.slowdown_p99_bound:.1f}"
+    bound = point.slowdown_p99_bound
+    return "-" if bound is None else f"{SIGNS['at least']}{bound:.1f}"
 
 
 def _saturated(found: Saturation, scheme: str) -> str:

@@ -82,10 +82,8 @@ def _difference(sweep: SweepRecord, point: int, scheme: str, base: str, metric: 
     if found is None:
         return "-"
     value, mean = found
-    text = numbers.measured(value)
-    if mean and not value.side:
-        text += f" ({value.mean / mean:+.1%})"
-    return f"+{text}" if value.mean > 0 and text[0].isdigit() else text
+    text = numbers.measured(value, signed=True)
+    return f"{text} ({value.mean / mean:+.1%})" if mean and not value.side else text
 
 
 def _print_state(out: Console, sweep: SweepRecord) -> None:

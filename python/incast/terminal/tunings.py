@@ -1,6 +1,7 @@
 """The command's output on tunings."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -80,7 +81,8 @@ def _heading(tuning: TuningRecord, figure: str) -> str:
 
 
 def _value(tuning: TuningRecord, one: Trial, figure: str) -> str:
-    return numbers.number(tuning.goals.combined(one.ran, tuning.every[0].ran, figure))
+    found = tuning.goals.spread(one.ran, tuning.every[0].ran, figure)
+    return "-" if found is None else numbers.measured(replace(found, half_width=None))
 
 
 def print_validation(out: Console, tuning: TuningRecord) -> None:
