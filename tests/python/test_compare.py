@@ -11,7 +11,7 @@ import pytest
 
 import incast
 from conftest import SET, Command
-from incast.results import seeds, significance
+from incast.results import changes, seeds, significance
 from incast.results.changes import compare
 
 
@@ -192,3 +192,29 @@ def test_bad_input_is_one_sentence(command: Command, places: dict[str, Path]) ->
     done = command("run", "incast", *SET, "--cc", "dctcp", "--seed", "9", "--out", "dctcp", "-q")
     assert done.code == 0
     assert "no run in common" in command("compare", base, "dctcp").error
+
+
+def test_figures_that_are_known_by_bounds_are_shown_and_not_tested(tmp_path: Path) -> None:
+    values: dict[str, list[dict[str, float | None]]] = {
+        "a": [{"slowdown_p99": None, "slowdown_p99_bound": 9.0}, {"slowdown_p99": 8.0}],
+        "b": [{"slowdown_p99": 4.0}, {"slowdown_p99": 5.0}],
+        "c": [{"slowdown_p99": None, "slowdown_p99_bound": 2.0}] * 2,
+    }
+    sides = {
+        name: changes.Side(tmp_path, "1", "", {"timely": dict(enumerate(own))}, lambda _: {})
+        for name, own in values.items()
+    }
+
+    def change(first: str, second: str) -> changes.Change:
+        (found,) = changes._changes(sides[first], sides[second], ["timely"], ["slowdown_p99"], "t")
+        return found
+
+    one = change("b", "a")
+    assert (one.first, one.second, one.sides) == (4.5, 8.5, ("", "at least"))
+    assert one.verdict == "bound"
+    assert one.relative is None
+    assert one.difference is not None
+    assert (one.difference.mean, one.difference.side) == (4.0, "at least")
+    both = change("c", "a")
+    assert both.difference is None
+    assert both.to_dict()["sides"] == ["at least", "at least"]

@@ -11,9 +11,10 @@ from typing import Any, Literal
 import msgspec
 import polars as pl
 
-from incast.results import settings, significance, stored, sweeps
-from incast.results.comparison import number
-from incast.results.seeds import Spread, spread
+from incast.results import seeds, settings, significance, stored, sweeps
+from incast.results.differences import less
+from incast.results.records import known
+from incast.results.seeds import Known, Spread, spread
 from incast.results.store import RUN
 from incast.results.stored import ResultError
 from incast.results.sweeps import MARK, USUAL, SweepRecord, check_metrics
@@ -21,7 +22,7 @@ from incast.results.tables import concatenate
 
 Test = Literal["t", "wilcoxon"]
 TESTS: dict[Test, str] = {"t": "paired t test", "wilcoxon": "Wilcoxon's signed-rank test"}
-Verdict = Literal["equal", "noise", "changed", "one seed"]
+Verdict = Literal["equal", "noise", "changed", "one seed", "bound"]
 
 _P: dict[Test, Callable[[Sequence[float]], float | None]] = {
     "t": significance.student,
@@ -52,16 +53,22 @@ class Change:
     first: float
     """The mean on the first side, over the seeds of the pairs."""
     second: float
-    difference: Spread
-    """The second less the first, seed by seed, with the 95 % confidence interval by Student's t."""
+    difference: Spread | None
+    """The second less the first, seed by seed, with the 95 % confidence interval by Student's t.
+
+    None where both are known by bounds alone.
+    """
     p: float | None
     """The p-value of the test, adjusted for the number of tests; None of a single seed."""
     verdict: Verdict
+    sides: tuple[seeds.Side, seeds.Side] = ("", "")
+    """The kinds of bounds that the two means are; empty where they are known."""
 
     @property
     def relative(self) -> float | None:
         """The difference as a part of the first."""
-        return self.difference.mean / self.first if self.first else None
+        known = self.first and self.difference is not None and self.verdict != "bound"
+        return self.difference.mean / self.first if known and self.difference else None
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a dictionary, ready for JSON."""
@@ -70,7 +77,8 @@ class Change:
             "metric": self.metric,
             "first": self.first,
             "second": self.second,
-            "difference": self.difference.to_dict(),
+            **({"sides": list(self.sides)} if any(self.sides) else {}),
+            "difference": self.difference and self.difference.to_dict(),
             "relative": self.relative,
             "p": self.p,
             "verdict": self.verdict,
@@ -275,27 +283,38 @@ def _changes(
     ours: Side, theirs: Side, common: Sequence[str], metrics: Sequence[str], test: Test
 ) -> list[Change]:
     raw: list[tuple[str, str, list[tuple[float, float]]]] = []
+    bounded: dict[tuple[str, str], Change] = {}
     for case in common:
         for metric in metrics:
-            pairs = [
-                (float(one), float(other))
+            both = [
+                (one, other)
                 for seed, values in ours.cases[case].items()
                 if seed in theirs.cases[case]
-                and (one := number(values.get(metric))) is not None
-                and (other := number(theirs.cases[case][seed].get(metric))) is not None
+                and (one := known(values, metric)) is not None
+                and (other := known(theirs.cases[case][seed], metric)) is not None
             ]
-            if pairs:
+            pairs = [
+                (float(one), float(other))
+                for one, other in both
+                if not isinstance(one, tuple) and not isinstance(other, tuple)
+            ]
+            if len(pairs) < len(both):
+                bounded[case, metric] = _bounded(case, metric, both)
+            if both:
                 raw.append((case, metric, pairs))
     # Values equal to the last bit are no test: they cannot be a false alarm. Nor are equal runs at
     # several points of a sweep several tests.
     unequal = {
         (metric, tuple(pairs)): _P[test]([other - one for one, other in pairs])
-        for _, metric, pairs in raw
-        if any(one != other for one, other in pairs)
+        for case, metric, pairs in raw
+        if (case, metric) not in bounded and any(one != other for one, other in pairs)
     }
     adjusted = dict(zip(unequal, significance.holm([*unequal.values()]), strict=True))
     found = []
     for case, metric, pairs in raw:
+        if (case, metric) in bounded:
+            found.append(bounded[case, metric])
+            continue
         p = adjusted.get((metric, tuple(pairs)))
         difference = spread([other - one for one, other in pairs])
         if difference is None:
@@ -310,6 +329,15 @@ def _changes(
         means = fmean(one for one, _ in pairs), fmean(other for _, other in pairs)
         found.append(Change(case, metric, *means, difference, p, verdict))
     return found
+
+
+def _bounded(case: str, metric: str, both: Sequence[tuple[float | Known, float | Known]]) -> Change:
+    """A figure that some seed has a bound of: there is nothing to test."""
+    first, second = (spread([pair[which] for pair in both]) for which in (0, 1))
+    difference = spread([less(other, one) for one, other in both])
+    means = [math.nan if one is None else one.mean for one in (first, second)]
+    sides = first.side if first else "", second.side if second else ""
+    return Change(case, metric, means[0], means[1], difference, None, "bound", sides)
 
 
 def _settings(first: str, second: str) -> list[tuple[str, str | None, str | None]]:

@@ -8,6 +8,7 @@ from rich.console import Console
 from incast.results import significance
 from incast.results.axes import Point
 from incast.results.changes import TESTS, Change, Comparison
+from incast.results.seeds import SIGNS
 from incast.results.settings import short
 from incast.results.sweeps import DATASET, SUMMARY, SweepRecord, unit_of
 from incast.terminal import cells, numbers
@@ -118,7 +119,7 @@ def print_comparison(out: Console, found: Comparison, *, everything: bool) -> No
             more = f" and {len(only) - 3} more" if len(only) > 3 else ""
             wrapped(out, "", f"only in {where}: {'; '.join(only[:3])}{more}")
     _print_first(out, found)
-    shown = list(found.changes) if everything else found.of("changed", "one seed")
+    shown = list(found.changes) if everything else found.of("changed", "one seed", "bound")
     shown.sort(key=lambda change: (change.p is None, change.p))
     if shown:
         _print_changes(out, shown[: None if everything else _MOST])
@@ -155,14 +156,18 @@ def _print_changes(out: Console, shown: Sequence[Change]) -> None:
         ("figure", [change.metric for change in shown]),
     ]
     columns: Columns = [
-        ("first", [numbers.number(change.first) for change in shown]),
-        ("second", [numbers.number(change.second) for change in shown]),
-        ("difference", [numbers.measured(change.difference) for change in shown]),
+        ("first", [f"{SIGNS[one.sides[0]]}{numbers.number(one.first)}" for one in shown]),
+        ("second", [f"{SIGNS[one.sides[1]]}{numbers.number(one.second)}" for one in shown]),
+        ("difference", [_difference_of(change) for change in shown]),
         ("", ["" if one.relative is None else f"{one.relative:+.1%}" for one in shown]),
         ("p", ["-" if change.p is None else f"{change.p:.2g}" for change in shown]),
         ("", [change.verdict for change in shown]),
     ]
     print_columns(out, front, cells.plain(out, columns))
+
+
+def _difference_of(change: Change) -> str:
+    return "-" if change.difference is None else numbers.measured(change.difference)
 
 
 def _print_verdict(out: Console, found: Comparison) -> None:
@@ -174,6 +179,8 @@ def _print_verdict(out: Console, found: Comparison) -> None:
     )
     if alone:
         text += f"; {alone} differ in a single seed, which says nothing about noise"
+    if bounds := len(found.of("bound")):
+        text += f"; {bounds} are known by bounds, which no test compares"
     wrapped(
         out, "",
         f"{text}. {TESTS[found.test][0].upper()}{TESTS[found.test][1:]} over the seeds at "
