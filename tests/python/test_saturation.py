@@ -31,6 +31,7 @@ class FakeScenario:
     published: dict[str, Any] = {}  # noqa: RUF012
     inputs: dict[str, str] = {}  # noqa: RUF012
     cooldown_s = 0.0
+    drain_s = None
 
     def __init__(self, text: str, schemes: tuple[str, ...] = ("good",)) -> None:
         self.text = text

@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from incast.api.scenarios import Schemes
 from incast.api.study import Options, Round, Study, StudyRun, Values
 from incast.base import extras
 from incast.base.lazy import lazy
+from incast.results import doubts
 from incast.results.measures import p99_slowdown, posted_while_measured
 from incast.results.saturation import TABLE, OpenLoop, Point, Saturation
 from incast.results.stored import ResultError
@@ -161,6 +162,11 @@ class SaturationPlan:
     threshold: float
     loads: tuple[float, ...]
 
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What `run` warns of before it runs the scenario as it is."""
+        return scenarios.warnings(self.scenario, self.schemes)
+
 
 def planned(
     scenario: Scenario,
@@ -253,6 +259,7 @@ class _Search:
             IncastError: One failed.
         """
         plan, points = self._plan, []
+        seen: dict[str, dict[str, list[doubts.Doubts]]] = {}
         for scheme in plan.schemes:
             for own, load, key in self._asked:
                 outcome = self._outcomes.get(key)
@@ -261,6 +268,7 @@ class _Search:
                 if outcome.error is not None:
                     raise IncastError(f"{scheme}, load {load:g}: {outcome.error}")
                 points.append(Point(scheme, load, **outcome.values))  # type: ignore[arg-type]
+                seen.setdefault(f"load {load:g}", {})[scheme] = [outcome.doubts]
         return Saturation(
             plan.scenario,
             plan.traffic,
@@ -269,6 +277,7 @@ class _Search:
             plan.threshold,
             tuple(points),
             complete=complete,
+            warnings=(*plan.warnings, *doubts.sentences(seen.items())),
         )
 
     def _runs(self, wanted: Sequence[tuple[str, float]]) -> Round:

@@ -20,7 +20,7 @@ from incast.api.costs import CostError
 from incast.api.interruption import Interrupted
 from incast.base import engine, executor, pool
 from incast.base.stopping import Stop
-from incast.results import ideals
+from incast.results import doubts, ideals
 from incast.results.comparison import number
 from incast.results.study_files import Outcome, StudyFolder
 from incast.terminal import progress
@@ -252,13 +252,14 @@ def execute_run(
         if not made.complete:
             return None
         values = {name: number(value) for name, value in measure(made, scenario).items()}
+        seen = doubts.of_run(made, scenario)
     except KeyboardInterrupt:
         return None
     except guests.OtherPackageError:
         raise  # no run would be one of the client's
     except BaseException as error:  # noqa: BLE001 - one run stops no other, whatever it raises
         return Outcome({}, f"{' '.join(str(error).split()) or type(error).__name__}")
-    return Outcome(values, None, round(time.thread_time() - began, 6))
+    return Outcome(values, None, round(time.thread_time() - began, 6), seen)
 
 
 def lost_run(task: tuple[str, StudyRun]) -> Outcome | None:

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from incast._core import IncastError, ParameterError, Scenario
-from incast.api import guests, study
+from incast.api import guests, scenarios, study
 from incast.api.study import StudyRun
 from incast.base import schemes
+from incast.results import doubts
 from incast.results.axes import MOST_VALUES, Axis, Point, points
 
 MOST_RUNS = 1_000_000
 """The most runs of a sweep."""
+# The most points whose warnings are asked for; of more, as many evenly.
+_MOST_WARNED = 100
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,24 @@ class SweepPlan:
         """The scenarios and schemes of the runs, each once."""
         found = {(run.assignments, run.scheme): run for run in self.runs.values()}
         return [(run.changed, run.scheme) for run in found.values()]
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What `run` warns of before it runs, at any point: a sentence for each cause."""
+        points: dict[tuple[str, ...], dict[str, StudyRun]] = {}
+        for run in self.runs.values():
+            points.setdefault(run.assignments, {}).setdefault(run.scheme, run)
+        some = list(points.items())[:: -(-len(points) // _MOST_WARNED)]
+        return doubts.once(
+            (", ".join(assignments), text)
+            for assignments, of_schemes in some
+            for text in ["", *_warnings(of_schemes)]
+        )
+
+
+def _warnings(of_schemes: Mapping[str, StudyRun]) -> list[str]:
+    """The warnings of the schemes at a point."""
+    return scenarios.warnings(next(iter(of_schemes.values())).changed, [*of_schemes])
 
 
 def plan(

@@ -10,7 +10,7 @@ from incast.api.scenarios import Schemes
 from incast.api.study import Options, Study
 from incast.api.sweep import Sweep
 from incast.api.sweep_plan import SweepPlan
-from incast.results import sweeps, titles
+from incast.results import doubts, sweeps, titles
 from incast.results.axes import Axis, Values, axes_of
 from incast.results.study_files import Outcome, StudyFolder
 from incast.results.sweeps import DATASET, DIFFERENCES, SUMMARY, Row
@@ -171,12 +171,15 @@ def execute(plan: SweepPlan, out: Path, options: Options, baseline: str | None =
 
 def _found(plan: SweepPlan, outcomes: Mapping[str, Outcome], out: Path) -> Sweep:
     rows = []
+    seen: dict[str, dict[str, list[doubts.Doubts]]] = {}
     for place in plan.places:
         outcome = Outcome({}, place.error) if place.key is None else outcomes.get(place.key)
         if outcome is not None:
             rows.append(
                 Row(place.point, place.scheme, place.seed, place.key, outcome.error, outcome.values)
             )
+            of_scheme = seen.setdefault(place.point.name, {}).setdefault(place.scheme, [])
+            of_scheme.append(outcome.doubts)
     return Sweep(
         plan.scenario.name,
         titles.title(plan.scenario, plan.schemes),
@@ -185,4 +188,5 @@ def _found(plan: SweepPlan, outcomes: Mapping[str, Outcome], out: Path) -> Sweep
         plan.seeds,
         sweeps.dataset(plan.axes, rows),
         directory=out,
+        warnings=(*plan.warnings, *doubts.sentences(seen.items())),
     )

@@ -16,6 +16,7 @@ from incast.api.tuned import Tuning
 from incast.api.tuning_plan import BATCH, TuningPlan
 from incast.base import extras
 from incast.base.lazy import lazy
+from incast.results import doubts
 from incast.results.study_files import Outcome, StudyFolder
 from incast.results.tunings import RUNS, TRIALS, Ran, Trial
 
@@ -186,7 +187,7 @@ class _Trials:
     def result(self, out: Path) -> Tuning:
         """The tuning with all batches that have ended."""
         plan = self._plan
-        return Tuning(
+        found = Tuning(
             plan.scheme,
             plan.goals,
             plan.space,
@@ -200,6 +201,17 @@ class _Trials:
             },
             directory=out,
         )
+        return replace(found, warnings=(*plan.warnings, *self._doubts(found)))
+
+    def _doubts(self, found: Tuning) -> list[str]:
+        """Doubts about the trials that are reported: the first one, and the best."""
+        best = found.front or [one for one in (found.nearest,) if one is not None]
+        seen: dict[str, dict[str, list[doubts.Doubts]]] = {}
+        for trial in {one.number: one for one in [*found.every[:1], *best]}.values():
+            for name, _, _, outcome in trial.ran.runs:
+                at = name if len(self._plan.scenarios) > 1 else ""
+                seen.setdefault(at, {}).setdefault(trial.scheme, []).append(outcome.doubts)
+        return doubts.sentences(seen.items())
 
     def _judged(self) -> list[Trial]:
         return self._plan.goals.judged(self._ended) if self._ended else []
@@ -266,6 +278,12 @@ class _Trials:
         for name in goals.scenarios:
             for figure in goals.figures:
                 if all(ran.error is not None or ran.mean(name, figure) is None for ran in ended):
+                    if any(ran.spread(name, figure) is not None for ran in ended):
+                        raise ParameterError(
+                            f"{figure}: no run of {self._plan.scheme} in {name} has more than a "
+                            "bound of this figure, since too many messages had not finished; give "
+                            "them time with run.cooldown and a longer run.duration"
+                        )
                     why = next((f"; {ran.error}" for ran in ended if ran.error), "")
                     raise ParameterError(
                         f"{figure}: no run of {self._plan.scheme} in {name} has this figure{why}; "

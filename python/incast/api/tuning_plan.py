@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from incast._core import ParameterError, Scenario
 from incast.api import guests, scenarios, study, sweep_plan, sweeping, tuning_space
 from incast.api.scenarios import Scheme
-from incast.results import goals
+from incast.results import doubts, goals
 from incast.results.searched import Searched
 from incast.results.tunings import Goals
 
@@ -38,6 +39,15 @@ class TuningPlan:
     """The digests of the scenarios, of which the keys of runs are made."""
     code: str = ""
     """The digest of the module of an algorithm in Python."""
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What `run` warns of before it runs the scheme as given: a sentence for each cause."""
+        return doubts.once(
+            (one.name if len(self.scenarios) > 1 else "", text)
+            for one in self.scenarios
+            for text in ["", *scenarios.warnings(one, [self.scheme])]
+        )
 
     def fits(self, scheme: str) -> bool:
         """Whether a scheme can be run in all scenarios."""

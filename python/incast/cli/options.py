@@ -100,9 +100,9 @@ def warn(scenario: Scenario, schemes: Sequence[str]) -> None:
     say_warnings(scenarios.warnings(scenario, schemes))
 
 
-def say_warnings(texts: Iterable[str]) -> None:
-    """Says them on stderr."""
-    for text in texts:
+def say_warnings(texts: Iterable[str], said: Iterable[str] = ()) -> None:
+    """Says them on stderr, each once, without those that were said."""
+    for text in [one for one in dict.fromkeys(texts) if one not in {*said}]:
         print(f"warning: {text}", file=sys.stderr)
 
 

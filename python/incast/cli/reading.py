@@ -21,7 +21,7 @@ def show(
     results = late.result.open_result(*directories)
     if baseline is not None:
         late.differences.differences(results, baseline)  # raises where the baseline is wrong
-    options.say_warnings(results.unfinished)
+    options.say_warnings(results.doubts)
     one = len(results.members) == 1
     if as_json:
         items = [result.to_dict() for result in results.members]

@@ -104,7 +104,7 @@ def run(
         _say_stopped([written for _, written in done])
     if failure is not None:
         raise failure
-    options.say_warnings(_results(done).unfinished if done else [])
+    options.say_warnings(_results(done).doubts if done else [])
     if as_json and done:
         _print_json(done, baseline, one=len(places) == 1)
     elif done and not quiet:
@@ -164,14 +164,15 @@ def saturate(
     """
     settings = studying.settings(jobs, scheduler, threads, quiet=quiet, yes=yes)
     chosen = options.load(scenario, assignments)
-    options.warn(chosen, scenarios.check_schemes(chosen, cc or None))
     out = Path("results") / f"{chosen.name}-saturation" if out is None else out
     plan = late.saturation.planned(
         chosen, cc or None, late.saturation.grid(lowest, highest, step), threshold, traffic, seed
     )
+    options.say_warnings(plan.warnings)
     found, stopped = studying.made(
         lambda: late.saturation.execute(plan, out, settings), lambda _: "the runs that ended", out
     )
+    options.say_warnings(found.warnings, plan.warnings)
     if as_json:
         print(json.dumps(found.to_dict(), allow_nan=False))
     elif not quiet:

@@ -95,14 +95,20 @@ def sweep(
     if baseline is not None:
         late.differences.check_baseline(baseline, plan.schemes)
     late.sweep_records.check_metrics(metric or ())
+    options.say_warnings(plan.warnings)
     out = Path("results") / f"{chosen.name}-sweep" if out is None else out
     found, stopped = studying.made(
         lambda: sweeping.execute(plan, out, settings, baseline),
         lambda found: f"{found.done} of {found.planned} rows",
         out,
     )
-    metrics = found.check_metrics([name for name in metric or () if name in found.metrics])
-    drawn = _draw(found, metrics) if figures and not stopped else []
+    options.say_warnings(found.warnings, plan.warnings)
+    metrics = list(dict.fromkeys(metric or ())) or found.usual_metrics
+    for name in metrics:
+        if name not in found.metrics:
+            print(f"note: {name}: no run has a value of it, or a bound", file=sys.stderr)
+    there = [name for name in metrics if name in found.metrics]
+    drawn = _draw(found, there) if figures and not stopped else []
     if as_json:
         _print_json(found, baseline, drawn)
     elif not quiet:

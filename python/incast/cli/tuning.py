@@ -1,5 +1,6 @@
 """The command that searches settings of an algorithm."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Annotated
@@ -135,6 +136,7 @@ def tune(
         validate=[options.load(one, assignments) for one in validate or ()],
         validate_seeds=None if validate_seeds is None else sweeping.seeds_of(validate_seeds),
     )
+    options.say_warnings(plan.warnings)
     if out is None:
         name = plan.scheme.partition("[")[0].replace(":", "-")
         out = Path("results") / f"{chosen[0].name}-tune-{name}"
@@ -143,6 +145,8 @@ def tune(
         lambda found: f"{len(found.every)} of {found.planned} trials",
         out,
     )
+    every = [found.warnings, *(sweep.warnings for sweep in found.validation.values())]
+    options.say_warnings(itertools.chain(*every), plan.warnings)
     drawn = []
     if figures and found.every and not stopped and extras.have("figures"):
         drawn = found.write_figures()

@@ -19,7 +19,7 @@ def _info(doc: str, **columns: tuple[str, str]) -> TableInfo:
 
 
 # A small scenario with rows for each table: connections that stay, requests, a collective, a slow
-# receiver, a class that trims, and a link that fails while packets are on it.
+# receiver, a class that trims, too little headroom, and a link that fails while packets are on it.
 _SCENARIO = """
 title = "A run that has every table"
 
@@ -28,7 +28,7 @@ duration = "200us"
 schemes = ["timely"]
 
 [switch]
-pfc = { enabled = true, xoff = "5KB" }
+pfc = { enabled = true, xoff = "5KB", headroom = "2KB" }
 
 [[class]]
 name = "data"

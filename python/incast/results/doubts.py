@@ -1,57 +1,318 @@
-"""Warnings about traffic that had not finished when the run ended."""
+"""Doubts about what was measured that show when runs have ended: a sentence for each cause.
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+Each run is looked at by itself (`of_run`), which gives numbers that can be kept. Then the seeds of
+a scheme are judged together, and schemes and points share a sentence (`sentences`).
+"""
 
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import msgspec
+import numpy as np
 import polars as pl
 
-from incast.results.tables import SchemeRun
+from incast._core import Scenario
+from incast.results import quantities
+from incast.results.measures import posted_while_measured, window_us
+from incast.results.stored import StoredScenario
+from incast.results.tables import SchemeRun, frame
 
 _TOLERATED = 0.01
 """The tolerated share: beyond it, the 99th percentile is of something that had not finished."""
+_MOVED = {"rate": 0.05, "queue": 0.25}
+"""The change from half to half, as a part of the greater one, up to which a run is at rest."""
+_SURE = 3.0
+"""The standard errors by which a change is more than chance: 98 % of Student's t with 8 degrees."""
+_LEAST_KB = 10.0
+"""The change of a queue that matters: some packets."""
+_PARTS = 5
+"""The parts of a half, whose differences say how much the figure varies by itself."""
+_NAMED = 3
+"""The most schemes that a sentence names."""
 
-_KINDS = ("messages", "requests")
-
-
-class Counted(Protocol):
-    """The runs of one scenario, with their traffic counted."""
-
-    @property
-    def runs(self) -> Mapping[str, SchemeRun]:
-        """The runs by scheme."""
-
-    @property
-    def traffic(self) -> pl.DataFrame:
-        """The traffic, a row for each scheme and traffic."""
+_UNITS = {"rate": "Gb/s", "queue": "KB"}
 
 
-def warnings(results: Iterable[Counted]) -> list[str]:
-    """A sentence for each traffic of which more than 1 % had not finished under some scheme.
+class Counts(msgspec.Struct, frozen=True, tag="counts"):
+    """The messages or requests of one traffic that were posted while measured."""
 
-    The results are of one scenario; what was posted under several seeds is taken together. Runs
-    that were stopped are left out: they say so, and nothing of the scenario would help.
+    kind: Literal["messages", "requests"]
+    traffic: str
+    posted: int
+    finished: int
+    """The number that had finished by the end of the run."""
+
+
+class Halves(msgspec.Struct, frozen=True, tag="halves"):
+    """A figure of flows without end, in both halves of the measured time."""
+
+    figure: Literal["rate", "queue"]
+    """The rate of all of them together, or the queue with the longest mean."""
+    first: float
+    second: float
+    error: float
+    """The standard error of the difference, by the means of five parts of each half."""
+
+
+class Overflow(msgspec.Struct, frozen=True, tag="overflow"):
+    """Packets of a class that PFC protects, dropped all the same."""
+
+    of_class: str
+    drops: int
+    port: str
+    """The port with most of them."""
+    headroom_kb: float
+    needed_kb: float
+    """The headroom that would do at each of the ports."""
+
+
+Doubt = Counts | Halves | Overflow
+Doubts = tuple[Doubt, ...]
+
+_Kind = TypeVar("_Kind", Counts, Halves, Overflow)
+
+
+def of_run(run: SchemeRun, scenario: Scenario | StoredScenario) -> Doubts:
+    """The numbers of a run that doubts are judged by; none of a run that was stopped."""
+    if not run.complete:
+        return ()
+    wanted = ("messages", "requests", "flows", "series_flows", "series_queues", "lossless_drops")
+    tables = {table.name: frame(table) for table in run.tables if table.name in wanted}
+    return (
+        *_counts("messages", tables.get("messages"), scenario),
+        *_counts("requests", tables.get("requests"), scenario),
+        *_halves(tables, scenario),
+        *_overflows(tables.get("lossless_drops")),
+    )
+
+
+def _counts(
+    kind: Literal["messages", "requests"],
+    rows: pl.DataFrame | None,
+    scenario: Scenario | StoredScenario,
+) -> Iterator[Counts]:
+    if rows is None or not {"traffic", "posted_us"} <= set(rows.columns):
+        return
+    counted = posted_while_measured(rows, scenario).group_by("traffic", maintain_order=True)
+    for traffic, posted, finished in counted.agg(
+        pl.len().alias("posted"), pl.col("finished").sum()
+    ).iter_rows():
+        yield Counts(kind, traffic, posted, int(finished))
+
+
+def _halves(
+    tables: Mapping[str, pl.DataFrame], scenario: Scenario | StoredScenario
+) -> Iterator[Halves]:
+    """The halves of rate and queue, where flows without end last from before the measured time."""
+    names = ("flows", "series_flows", "series_queues")
+    if any(tables.get(name, pl.DataFrame()).is_empty() for name in names):
+        return
+    flows, rates, queues = (tables[name] for name in names)
+    if not {"start_us", "flow"} <= set(flows.columns):
+        return
+    messages = tables.get("messages", pl.DataFrame())
+    endless = flows.filter(pl.col("start_us").is_not_null())
+    if "flow" in messages.columns:
+        endless = endless.join(messages, on="flow", how="anti")
+    window = begin, end = window_us(scenario)
+    changes = [*endless["start_us"], *_changes_us(scenario)]
+    if endless.is_empty() or any(begin < change < end for change in changes):
+        return
+    rates = rates.filter(pl.col("flow").is_in(endless["flow"].implode()))
+    yield from _of_series("rate", rates, pl.col("goodput_gbps").sum(), window)
+    longest = queues.filter(pl.col("time_us") > begin, pl.col("time_us") <= end)
+    means = longest.group_by("port", maintain_order=True).agg(pl.col("queue_mean_kb").mean())
+    if means.height:
+        port = means["port"][int(means["queue_mean_kb"].arg_max() or 0)]
+        own = queues.filter(pl.col("port") == port)
+        yield from _of_series("queue", own, pl.col("queue_mean_kb").sum(), window)
+
+
+def _of_series(
+    figure: Literal["rate", "queue"],
+    rows: pl.DataFrame,
+    value: pl.Expr,
+    window: tuple[float, float],
+) -> Iterator[Halves]:
+    series = rows.group_by("time_us").agg(value.alias("value")).sort("time_us")
+    times = series["time_us"].to_numpy()
+    if len(times) < 2:
+        return
+    begins = times - (times[1] - times[0])
+    inside = (begins >= window[0] - 1e-6) & (times <= window[1] + 1e-6)
+    values = series["value"].to_numpy()[inside]
+    half = len(values) // 2
+    if half < _PARTS or not np.isfinite(values).all():
+        return
+    halves = values[-2 * half : -half], values[-half:]
+    parts = [[float(part.mean()) for part in np.array_split(one, _PARTS)] for one in halves]
+    error = math.sqrt(sum(float(np.var(one, ddof=1)) / _PARTS for one in parts))
+    yield Halves(figure, float(halves[0].mean()), float(halves[1].mean()), error)
+
+
+def _changes_us(scenario: Scenario | StoredScenario) -> Iterator[float]:
+    """The times at which the scenario itself changes what goes on."""
+    try:
+        said = msgspec.toml.decode(scenario.toml())
+    except (msgspec.DecodeError, RecursionError):
+        return
+    for name in ("event", "traffic", "receiver"):
+        rows = said.get(name, [])
+        for row in rows if isinstance(rows, list) else ():
+            texts = (row.get(key) for key in ("at", "start", "stop") if isinstance(row, dict))
+            for text in texts:
+                found = quantities.numbers([text]) if isinstance(text, str) else None
+                if found is not None:
+                    yield found.values[0]
+
+
+def _overflows(rows: pl.DataFrame | None) -> Iterator[Overflow]:
+    if rows is None:
+        return
+    for (name,), own in rows.group_by("class", maintain_order=True):
+        most = own.sort("drops", descending=True, maintain_order=True).row(0, named=True)
+        drops, needed = int(own["drops"].sum()), float(own["needed_kb"].to_numpy().max())
+        yield Overflow(str(name), drops, most["port"], most["headroom_kb"], needed)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A cause of doubt, of one scheme at one point."""
+
+    size: float
+    """The extent, by which points are compared."""
+    said: str
+    doubt: Doubt
+    at: str = ""
+
+
+def of_runs(
+    runs: Iterable[tuple[Mapping[str, SchemeRun], Scenario | StoredScenario]],
+) -> list[str]:
+    """The sentences of the runs of one scenario, by scheme, which may differ in the seed."""
+    found: dict[str, list[Doubts]] = {}
+    for of_schemes, scenario in runs:
+        for scheme, run in of_schemes.items():
+            found.setdefault(scheme, []).append(of_run(run, scenario))
+    return sentences([("", found)])
+
+
+def sentences(points: Iterable[tuple[str, Mapping[str, Sequence[Doubts]]]]) -> list[str]:
+    """A sentence for each cause, of the doubts by point, scheme and seed.
+
+    The numbers are of the point at which they are worst, for each scheme.
     """
-    posted: dict[tuple[str, str], dict[str, list[int]]] = {}
-    for result in results:
-        for row in result.traffic.iter_rows(named=True):
-            if not result.runs[row["scheme"]].complete:
-                continue
-            for kind in _KINDS:
-                of_scheme = posted.setdefault((kind, row["traffic"]), {})
-                counts = of_scheme.setdefault(row["scheme"], [0, 0])
-                counts[0] += row[kind] or 0
-                counts[1] += row[f"{kind}_posted"] or 0
-    found = []
-    for (kind, traffic), of_scheme in posted.items():
-        said = [
-            f"{(count - finished) / count:.1%} under {scheme} ({count - finished} of {count})"
-            for scheme, (finished, count) in of_scheme.items()
-            if count - finished > _TOLERATED * count
-        ]
-        if said:
-            found.append(
-                f"traffic {traffic}: of the {kind} posted while measured had not finished by the "
-                f"end of the run: {', '.join(said)}; percentiles count them as the slowest, means "
-                "leave them out; give them time with run.cooldown, or a longer run.duration"
-            )
-    return found
+    found: dict[tuple[str, str], dict[str, list[_Found]]] = {}
+    for at, of_schemes in points:
+        for scheme, of_seeds in of_schemes.items():
+            for cause, one in _judged(of_seeds, scheme, at):
+                found.setdefault(cause, {}).setdefault(scheme, []).append(one)
+    return [_sentence(cause, of_schemes) for cause, of_schemes in found.items()]
+
+
+def _judged(
+    of_seeds: Sequence[Doubts], scheme: str, at: str
+) -> Iterator[tuple[tuple[str, str], _Found]]:
+    """The causes of doubt of a scheme at a point: what its seeds say together."""
+    every = [doubt for doubts in of_seeds for doubt in doubts]
+    for same in _like(every, Counts, lambda one: (one.kind, one.traffic)):
+        posted = sum(one.posted for one in same)
+        left = posted - sum(one.finished for one in same)
+        if left > _TOLERATED * posted:
+            said = f"{left / posted:.1%} under {scheme} ({left} of {posted})"
+            yield (same[0].kind, same[0].traffic), _Found(left / posted, said, same[0], at)
+    for halves in _like(every, Halves, lambda one: one.figure):
+        first, second = (
+            math.fsum(getattr(one, half) for one in halves) / len(halves)
+            for half in ("first", "second")
+        )
+        error = math.sqrt(math.fsum(one.error**2 for one in halves)) / len(halves)
+        figure, change = halves[0].figure, abs(second - first)
+        if change > max(_MOVED[figure] * max(first, second), _SURE * error) and (
+            figure == "rate" or change > _LEAST_KB
+        ):
+            percent = f" ({second / first - 1:+.0%})" if first else ""
+            unit = _UNITS[figure]
+            said = f"{_number(first)} to {_number(second)} {unit} under {scheme}{percent}"
+            yield (figure, ""), _Found(change / max(first, second), said, halves[0], at)
+    for overflows in _like(every, Overflow, lambda one: one.of_class):
+        drops = sum(one.drops for one in overflows)
+        worst = max(overflows, key=lambda one: one.drops)
+        said = f"{drops} packets under {scheme}, most at {worst.port}"
+        yield ("class", worst.of_class), _Found(drops, said, worst, at)
+
+
+def _like(every: Iterable[Doubt], kind: type[_Kind], key: Any) -> Iterable[list[_Kind]]:  # noqa: ANN401
+    """The doubts of a kind that are of the same thing, in the order in which they come."""
+    groups: dict[object, list[_Kind]] = {}
+    for one in every:
+        if isinstance(one, kind):
+            groups.setdefault(key(one), []).append(one)
+    return groups.values()
+
+
+def _sentence(cause: tuple[str, str], of_schemes: Mapping[str, Sequence[_Found]]) -> str:
+    kind, name = cause
+    worst = [max(points, key=lambda one: one.size) for points in of_schemes.values()]
+    texts = []
+    for one, points in zip(worst, of_schemes.values(), strict=True):
+        several = f", the worst of {len(points)} points" if len(points) > 1 else ""
+        texts.append(f"{one.said} at {one.at}{several}" if one.at else one.said)
+    if len(texts) > _NAMED:
+        texts = [*texts[:_NAMED], f"and under {len(texts) - _NAMED} more schemes"]
+    schemes, doubt = ", ".join(texts), max(worst, key=lambda one: one.size).doubt
+    if isinstance(doubt, Counts):
+        return (
+            f"traffic {name}: of the {kind} posted while measured had not finished by the end of "
+            f"the run: {schemes}; percentiles count them as the slowest, means leave them out; "
+            "give them time with run.cooldown, or a longer run.duration"
+        )
+    if isinstance(doubt, Halves):
+        what = {"rate": "flows: their rate together", "queue": "queues: the longest"}[kind]
+        return (
+            f"{what} has not come to rest: its mean went, from the first half of the measured time "
+            f"to the second, from {schemes}; measure later with run.warmup, and longer with "
+            "run.duration"
+        )
+    headroom = f"its headroom there is {_number(doubt.headroom_kb)} KB"
+    if doubt.needed_kb <= doubt.headroom_kb:
+        return (
+            f"class {name}: PFC protects it, and yet switches dropped of it {schemes}; {headroom}, "
+            "which should hold what comes after a pause; the table lossless_drops has all ports"
+        )
+    needed = math.ceil(doubt.needed_kb * 10) / 10
+    return (
+        f"class {name}: PFC protects it, and yet switches dropped of it {schemes}; {headroom}, and "
+        f"{needed:g} KB come after a pause: leave out switch.pfc.headroom, or raise it to "
+        f'"{needed:g}KB"'
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+
+
+def once(texts: Iterable[tuple[str, str]]) -> list[str]:
+    """Sentences said before runs, once for each cause: sentences that differ in numbers are of one.
+
+    Each comes with the point that it is of. Where it does not hold at all points alike, the first
+    of them is named.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    points: set[str] = set()
+    for at, text in texts:
+        points.add(at)
+        if text:
+            found.setdefault(re.sub(r"\d[\d.,]*", "#", text), []).append((at, text))
+    said = []
+    for same in found.values():
+        at, text = same[0]
+        everywhere = len({at for at, _ in same}) == len(points)
+        alike = everywhere and all(other == text for _, other in same)
+        more = len({at for at, _ in same}) - 1
+        several = f", and at {more} more point{'s' if more > 1 else ''}" if more else ""
+        said.append(text if alike or not at else f"{text} (at {at}{several})")
+    return said

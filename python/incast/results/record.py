@@ -10,7 +10,7 @@ import polars as pl
 
 from incast import _core
 from incast._core import Scenario
-from incast.results import comparison, titles, unfinished
+from incast.results import comparison, doubts, titles
 from incast.results.arrow import ArrowTable
 from incast.results.columns import TableInfo
 from incast.results.measures import by_traffic
@@ -92,12 +92,17 @@ class Record:
 
     @property
     def warnings(self) -> list[str]:
-        """Doubts about the scenario and its schemes, and traffic that had not finished."""
+        """Doubts about the scenario and its schemes, and about what was measured."""
         if isinstance(self.scenario, StoredScenario):
             return list(self.scenario.recorded_warnings)
         schemes = (self.named.get(label, label) for label in self.schemes)
         of_schemes = (text for scheme in schemes for text in self.scenario.warnings(scheme))
-        return [*self.scenario.load_warnings(), *of_schemes, *unfinished.warnings([self])]
+        return [*self.scenario.load_warnings(), *of_schemes, *self.doubts]
+
+    @cached_property
+    def doubts(self) -> list[str]:
+        """Doubts about what was measured: a sentence for each cause."""
+        return doubts.of_runs([(self.runs, self.scenario)])
 
     @cached_property
     def summary(self) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from typing_extensions import Self
 
 from incast._core import ParameterError, Scenario
 from incast.base.words import nearest
-from incast.results import comparison, settings, titles, unfinished
+from incast.results import comparison, doubts, settings, titles
 from incast.results.arrow import ArrowTable
 from incast.results.columns import ColumnInfo, TableInfo
 from incast.results.measures import bound_of
@@ -143,10 +143,13 @@ class Records:
             for name, group in zip(self._names, self._groups, strict=True)
         )
 
-    @property
-    def unfinished(self) -> list[str]:
-        """Traffic of which too much had not finished, a sentence for each."""
-        found = zip(self._names, map(unfinished.warnings, self._groups), strict=True)
+    @cached_property
+    def doubts(self) -> list[str]:
+        """Doubts about what was measured: a sentence for each cause, of all seeds together."""
+        groups = (
+            doubts.of_runs((one.runs, one.scenario) for one in group) for group in self._groups
+        )
+        found = zip(self._names, groups, strict=True)
         many = len(self._groups) > 1
         return [f"{name}: {text}" if many else text for name, texts in found for text in texts]
 
@@ -229,7 +232,7 @@ class Records:
 
     @property
     def warnings(self) -> list[str]:
-        """Doubts about the scenarios and their schemes, and traffic that had not finished."""
+        """Doubts about the scenarios and their schemes, and about what was measured."""
         many = len(self._groups) > 1
         found = (
             f"{label}: {text}" if many else text

@@ -82,6 +82,8 @@ class Saturation:
     """The measurements, in the order in which schemes and loads were run."""
     complete: bool
     """Whether the search reached its end."""
+    warnings: tuple[str, ...] = ()
+    """Doubts about the scenario, its schemes and what was measured: a sentence for each cause."""
 
     @property
     def title(self) -> str:
@@ -142,6 +144,7 @@ class Saturation:
             "seed": self.seed,
             "threshold": self.threshold,
             "complete": self.complete,
+            "warnings": list(self.warnings),
             "schemes": [
                 {
                     "scheme": scheme,

@@ -19,6 +19,7 @@ from incast._core import IncastError, Scenario
 from incast.base import inputs, staging
 from incast.results import store
 from incast.results.columns import TableInfo
+from incast.results.doubts import Doubt
 from incast.results.store import OutputError
 
 _RUNS = "runs"
@@ -34,6 +35,8 @@ class Outcome(msgspec.Struct, frozen=True):
     error: str | None = None
     seconds: float = 0.0
     """The time that it took of a core."""
+    doubts: tuple[Doubt, ...] = ()
+    """The numbers by which doubts about the run are judged."""
 
 
 class _Kept(msgspec.Struct, frozen=True):

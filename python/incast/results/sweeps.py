@@ -161,6 +161,8 @@ class SweepRecord:
     """The version of incast that made it."""
     directory: Path | None = None
     """The directory that it is kept in."""
+    warnings: tuple[str, ...] = ()
+    """Doubts about the scenario, its schemes and what was measured: a sentence for each cause."""
 
     def __repr__(self) -> str:
         """A line with what was swept."""
@@ -324,6 +326,7 @@ class SweepRecord:
             "runs": {"planned": self.planned, "done": self.done, "failed": self.failed},
             "complete": self.complete,
             "errors": self.errors,
+            "warnings": list(self.warnings),
         }
 
     def _placed(self, rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
@@ -367,6 +370,7 @@ class _Said(msgspec.Struct, frozen=True):
     axes: tuple[_AxisSaid, ...]
     schemes: tuple[str, ...]
     seeds: tuple[int, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def read(place: Path) -> SweepRecord:
@@ -397,5 +401,6 @@ def read(place: Path) -> SweepRecord:
         if name not in runs.columns:
             raise ResultError(f"{place / DATASET}: has no column {name}; run the sweep again")
     return SweepRecord(
-        said.scenario, said.title, axes, said.schemes, said.seeds, runs, said.incast, place
-    )
+        said.scenario, said.title, axes, said.schemes, said.seeds, runs, said.incast, place,
+        said.warnings,
+    )  # fmt: skip

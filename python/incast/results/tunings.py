@@ -186,6 +186,8 @@ class TuningRecord:
     """The directory that it is kept in."""
     version: str = _core.__version__
     """The version of incast that made it."""
+    warnings: tuple[str, ...] = ()
+    """Doubts about the scheme as given and the trials that are reported: one for each cause."""
 
     def __repr__(self) -> str:
         """A line with what was tuned."""
@@ -294,6 +296,7 @@ class TuningRecord:
             **self.settings,
             "trials": {"planned": self.planned, "done": len(self.every)},
             "complete": self.complete,
+            "warnings": list(self.warnings),
             "defaults": self._said(self.defaults),
             "best": self._said(self.best),
             "front": [self._said(one) for one in self.front],
