@@ -291,6 +291,10 @@ class Scenario:
         """The part of it at the end that is not measured, in seconds."""
 
     @property
+    def drain_s(self) -> float | None:
+        """The most time after `duration_s` for messages under way, in seconds; None without."""
+
+    @property
     def inputs(self) -> dict[str, str]:
         """The texts of the files that it names, by their names without folder."""
 

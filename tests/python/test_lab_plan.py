@@ -111,6 +111,12 @@ def test_what_a_test_bed_cannot_have_is_said(old: str, new: str, said: str) -> N
         planned(STAR.replace(old, new, 1))
 
 
+def test_a_drain_is_refused() -> None:
+    text = STAR.replace("[run]", '[run]\ndrain = "1ms"') + 'message = "10KB"\n'
+    with pytest.raises(plan.LabError, match=r"run\.drain: a test bed ends"):
+        planned(text)
+
+
 def test_a_leaf_spine_has_a_way_over_each_spine() -> None:
     found = planned(LEAF_SPINE)
     assert (found.switches, len(found.trunks)) == (5, 6)

@@ -220,6 +220,7 @@ def _said(found: Scenario) -> dict[str, object]:
         "duration_s": found.duration_s,
         "warmup_s": found.warmup_s,
         "cooldown_s": found.cooldown_s,
+        "drain_s": found.drain_s,
     }
 
 

@@ -185,6 +185,8 @@ def read(scenario: Scenario, scheme: str, repeat: int = 1) -> BedPlan:
     ):
         if is_set:
             raise LabError(f"{name}: {remedy}: a test bed has {what}; take [[{remedy}]] out")
+    if scenario.drain_s:
+        raise LabError(f"{name}: run.drain: a test bed ends with run.duration; take it out")
     traffics = plan["traffic"]
     for one in traffics:
         if one["scheme"] is not None:

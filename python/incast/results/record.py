@@ -181,6 +181,7 @@ class Record:
             "duration_s": self.scenario.duration_s,
             "warmup_s": self.scenario.warmup_s,
             "cooldown_s": self.scenario.cooldown_s,
+            **({"drain_s": self.scenario.drain_s} if self.scenario.drain_s else {}),
             "complete": self.complete,
             "schemes": list(self.schemes),
             **({"named": dict(self.named)} if self.named else {}),

@@ -35,6 +35,7 @@ class StoredScenario:
     published: Mapping[str, Mapping[str, float | str]]
     text: str
     recorded_warnings: Sequence[str] = ()
+    drain_s: float | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
 
     def toml(self) -> str:
@@ -179,6 +180,7 @@ class _Said(msgspec.Struct, frozen=True):
     runs: list[_Row]
     tables: dict[Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]*$")], _Table]
     named: dict[str, str] = {}
+    drain_s: float | None = None
 
 
 class _RunText(msgspec.Struct, frozen=True):
@@ -240,6 +242,7 @@ def _stored(path: Path, said: _Said, text: str, found: Mapping[str, str]) -> Sto
         duration_s=said.duration_s,
         warmup_s=said.warmup_s,
         cooldown_s=said.cooldown_s,
+        drain_s=said.drain_s,
         schemes=_named(text) or tuple(said.schemes),
         published={
             said.named.get(row.scheme, row.scheme): dict(row.published) for row in said.runs

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use incast_cc::Bytes;
+use incast_cc::{Bytes, Span};
 use incast_sim::foreign::FORMATS;
 use incast_sim::scenario::{Document, Published, Traffic, json_schema, topology};
 use incast_sim::{Cost, Facts, Path};
@@ -112,6 +112,12 @@ impl Scenario {
     #[getter]
     fn cooldown_s(&self) -> f64 {
         self.document.scenario().run.cooldown.as_secs_f64()
+    }
+
+    /// The most time after `duration_s` for messages under way, in seconds; None without.
+    #[getter]
+    fn drain_s(&self) -> Option<f64> {
+        self.document.scenario().run.drain.map(Span::as_secs_f64)
     }
 
     /// The texts of the files that it names, by their names without folder.

@@ -140,7 +140,7 @@ impl Session {
         let run = self.run()?;
         let until = (run.interval() * u64::from(interval)).min(run.duration());
         let reached = !run.approach(until, events.into());
-        let ended = reached && until == run.duration();
+        let ended = reached && until >= run.duration();
         Ok(json!({ "reached": reached, "ended": ended, "at_us": run.simulated().as_us_f64() }))
     }
 

@@ -134,6 +134,9 @@ pub struct Host {
     pub(crate) applications: Vec<Box<dyn Application>>,
     /// The posts that applications have just decided on.
     due: Vec<Post>,
+    /// The messages of known size that were posted here, less those whose payload was acknowledged
+    /// here: of a read the one is at its reader, the other at the far end.
+    pub(crate) outstanding: i64,
     start: Time,
     pub(crate) posted: Vec<Posted>,
     /// The deadlines of the messages that were posted.
@@ -186,6 +189,7 @@ impl Host {
             next_post_at: Time::MAX,
             applications: Vec::new(),
             due: Vec::new(),
+            outstanding: 0,
             start,
             posted: Vec::new(),
             deadlines: Deadlines::default(),

@@ -49,6 +49,12 @@ impl Network {
         is_planned
     }
 
+    /// Whether all messages of known size have been acknowledged, and no host posts more by itself.
+    pub fn has_drained(&self) -> bool {
+        self.hosts.iter().all(Host::rests)
+            && self.hosts.iter().map(|host| host.outstanding).sum::<i64>() == 0
+    }
+
     /// The switches, by number.
     pub fn switches(&self) -> &[Switch] {
         &self.switches

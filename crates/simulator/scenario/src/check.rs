@@ -12,7 +12,7 @@ use incast_cc::Rate;
 use incast_transport::message::MAX_SEGMENT_PACKETS;
 use incast_transport::{Config, ConfigError};
 
-use super::{Scenario, Transport, TransportKind};
+use super::{Scenario, Traffic, Transport, TransportKind};
 use crate::hosts::unknown_host;
 use crate::topology::{check_names, topology};
 use crate::traffic::checked::check_traffic;
@@ -82,13 +82,22 @@ fn check_run(scenario: &Scenario) -> Result<(), Fault> {
         );
         return Err(Fault::at([&"run", &"cooldown"], message));
     }
+    if let Some(drain) = run.drain
+        && scenario.traffic.iter().all(Traffic::is_endless)
+    {
+        let message = format!(
+            "{drain}: all traffic is without end, so there is no message to wait for; give one a \
+             size, or take drain out"
+        );
+        return Err(Fault::at([&"run", &"drain"], message));
+    }
     if let Some(interval) = run.interval
-        && (interval > run.duration || run.duration.as_ps() / interval.as_ps() > 100_000)
+        && (interval > run.duration || run.longest().as_ps() / interval.as_ps() > 100_000)
     {
         let message = format!(
             "an interval of {interval} cuts the duration of {} into {} rows; expected 1 to 100000",
-            run.duration,
-            run.duration.as_ps() / interval.as_ps()
+            run.longest(),
+            run.longest().as_ps() / interval.as_ps()
         );
         return Err(Fault::at([&"run", &"interval"], message));
     }

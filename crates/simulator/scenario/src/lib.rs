@@ -159,6 +159,12 @@ pub struct Run {
     /// delivered.
     #[serde(default, with = "quantity::Time")]
     pub cooldown: Span,
+    /// The most time after `duration` in which messages that were posted by then may still arrive.
+    /// The run ends when the last message of known size has. Nothing begins by itself any more:
+    /// rounds, and flows that wait for others, go on, and so do flows without end. If absent, the
+    /// run ends with `duration`.
+    #[serde(default, with = "quantity::OptionalDuration")]
+    pub drain: Option<Span>,
     /// The seed of all random numbers, such as start times.
     #[serde(default = "default_seed")]
     pub seed: u64,
@@ -171,6 +177,13 @@ pub struct Run {
     pub threads: Threads,
     /// The schemes that are compared when the command line names none.
     pub schemes: Vec<String>,
+}
+
+impl Run {
+    /// The longest time that can be simulated.
+    pub fn longest(&self) -> Span {
+        self.duration + self.drain.unwrap_or(Span::ZERO)
+    }
 }
 
 /// A published result.

@@ -45,7 +45,7 @@ impl Scenario {
 
     /// The rows of a table of time series about `things` subjects.
     pub fn series_rows(&self, things: usize) -> u64 {
-        things as u64 * (self.run.duration.as_ps() / self.interval().as_ps())
+        things as u64 * (self.run.longest().as_ps() / self.interval().as_ps())
     }
 
     /// The tables of time series that are left out because they would be too long: their names, and

@@ -277,7 +277,7 @@ fn series_rows(scenario: &Scenario, net: &Topology) -> f64 {
     }
     let left_out = scenario.left_out_series();
     let interval = scenario.interval();
-    let intervals = scenario.run.duration.as_secs_f64() / interval.as_secs_f64();
+    let intervals = scenario.run.longest().as_secs_f64() / interval.as_secs_f64();
     let kept = |name: &str| !left_out.iter().any(|&(other, _)| other == name);
     let queues = if kept("series_queues") { net.cables.len() as f64 * 2.0 } else { 0.0 };
     let flows = if kept("series_flows") { lasting_flows(scenario, net) } else { 0 };

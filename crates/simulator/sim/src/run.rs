@@ -44,7 +44,11 @@ pub struct Simulation {
     /// The windows of a run in several threads.
     windows: Option<Windows>,
     hosts: usize,
+    /// The end of the run; the last one that there can be while messages may still arrive.
     end: Time,
+    /// The next instant at which the run ends if all messages have arrived: from the end of the
+    /// duration on, one in each interval of the time series.
+    looks_at: Option<Time>,
     /// The beginning of the cool-down, and the results measured until then.
     measured_until: Time,
     measured: Option<Measured>,
@@ -112,7 +116,8 @@ impl Simulation {
             interval: scenario.interval(),
             complete: false,
         };
-        let end = Time::ZERO + scenario.run.duration;
+        let end = Time::ZERO + scenario.run.longest();
+        let looks_at = scenario.run.drain.map(|_| Time::ZERO + scenario.run.duration);
         let measured_until =
             Time::ZERO + scenario.run.duration.saturating_sub(scenario.run.cooldown);
         let algorithm = scheme.algorithm.name();
@@ -123,6 +128,7 @@ impl Simulation {
             windows: None,
             hosts,
             end,
+            looks_at,
             measured_until,
             measured: None,
             info,
@@ -191,7 +197,7 @@ impl Simulation {
             }
             return true;
         }
-        let more = self.run(self.end, events);
+        let more = self.run_on(self.end, events);
         self.info.complete = !more;
         more
     }
@@ -250,12 +256,27 @@ impl Simulation {
         }
         // Nor does an event at the end of the run belong to it.
         let behind = (until + Span::from_ps(1)).min(self.end);
-        if self.run(behind, events) {
+        if self.run_on(behind, events) {
             return true;
         }
         self.stopped_at = (until < self.end).then_some(until);
         self.info.complete = until >= self.end;
         false
+    }
+
+    /// Runs to `until`, or ends the run at an instant before it at which all messages have arrived.
+    /// Returns whether neither has been reached.
+    fn run_on(&mut self, until: Time, events: u64) -> bool {
+        let Some(at) = self.looks_at.filter(|&at| at < until) else {
+            return self.run(until, events);
+        };
+        if !self.run(at, events) {
+            self.join();
+            let drained = self.built.net.has_drained();
+            self.looks_at = (!drained).then(|| at + self.info.interval);
+            self.end = if drained { at } else { self.end };
+        }
+        self.end > at
     }
 
     fn run(&mut self, end: Time, events: u64) -> bool {
@@ -285,7 +306,7 @@ impl Simulation {
         stopped.unwrap_or(now).since(Time::ZERO)
     }
 
-    /// The time to be simulated.
+    /// The time to be simulated; of a run that drains, the longest until all messages have arrived.
     pub fn duration(&self) -> Span {
         self.end.since(Time::ZERO)
     }

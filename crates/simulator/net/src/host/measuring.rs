@@ -126,6 +126,7 @@ impl Host {
                     self.tell(now, connection, Outcome::Received);
                 }
                 Event::Completed { connection, .. } => {
+                    self.outstanding -= i64::from(self.is_data(connection));
                     self.tell(now, connection, Outcome::Sent);
                 }
             }

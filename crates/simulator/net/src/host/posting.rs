@@ -37,6 +37,12 @@ impl Host {
         }
     }
 
+    /// Whether nothing is left that this host posts by itself.
+    pub(crate) fn rests(&self) -> bool {
+        let mut timers = self.applications.iter().map(|application| application.next_timer());
+        self.posts.is_empty() && timers.all(|timer| timer == Time::MAX)
+    }
+
     pub(super) fn wake_applications(&mut self, now: Time) {
         for application in &mut self.applications {
             if application.next_timer() <= now {
@@ -51,6 +57,7 @@ impl Host {
         let flow = self.flow(connection);
         let number = self.deadlines.number(deadline);
         self.posted.push(Posted { flow, at: now, bytes, deadline: number });
+        self.outstanding += i64::from(bytes != ENDLESS);
         let operation = match (self.flows[flow as usize].operation, bytes) {
             (Direction::Write, ENDLESS) => Operation::Stream,
             (Direction::Write, bytes) => Operation::Write { bytes },

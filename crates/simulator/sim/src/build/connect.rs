@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use incast_cc::Bytes;
 use incast_cc::parts::random::derive;
+use incast_cc::{Bytes, Time};
 use incast_transport::{Address, Opener, Opening, Path, Role, Terms, Transport, random};
 
 use super::host_paths::HostPaths;
@@ -26,7 +26,7 @@ pub(super) fn connect(
     (seed, watch): (u64, &Watch<'_>),
 ) -> Arc<Flows> {
     let flows = Arc::new(std::mem::take(&mut plan.flows));
-    let posts = posts(plan, &flows, net.hosts().len());
+    let posts = posts(plan, &flows, net.hosts().len(), Time::ZERO + scenario.run.duration);
     let mut applications: Vec<Vec<_>> = net.hosts().iter().map(|_| Vec::new()).collect();
     for planned in std::mem::take(&mut plan.applications) {
         let (host, application) = planned.start(&flows);
@@ -56,8 +56,9 @@ pub(super) fn connect(
     flows
 }
 
-/// The posts of each host.
-fn posts(plan: &mut Plan, flows: &Flows, hosts: usize) -> Vec<Vec<Planned>> {
+/// The posts of each host: none is at the end of the duration, or behind it.
+fn posts(plan: &mut Plan, flows: &Flows, hosts: usize, end: Time) -> Vec<Vec<Planned>> {
+    plan.posts.retain(|planned| planned.at < end);
     let mut counts = vec![0; hosts];
     for planned in &plan.posts {
         counts[flows[planned.flow as usize].source as usize] += 1;

@@ -10,6 +10,7 @@ mod arrivals_to_whom;
 mod causality;
 mod collective;
 mod deadlines;
+mod drain;
 mod everything;
 mod fabric;
 mod filling;
