@@ -62,7 +62,7 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
     let mut notes = graph.notes.clone();
     notes.extend(parsed.rest.map(|line| after_the_end(flow_source.name, line, "flow")));
     let last_end = parsed.flows.iter().map(|flow| flow.end).max().flatten();
-    let duration = duration(config.as_ref(), (&graph, &flows, last_end), &mut notes)?;
+    let (duration, drain) = duration(config.as_ref(), (&graph, &flows, last_end), &mut notes)?;
     if let Some(end) = parsed.flows.iter().filter_map(|flow| flow.end).min()
         && end < duration.0
     {
@@ -88,6 +88,7 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
         ),
         description: format!("Made from {}, in the formats of HPCC's simulator.", names(known)),
         duration,
+        drain,
         warmup: Span::ZERO,
         scheme: ("timely".into(), "no configuration says which; --cc takes another".into()),
         traced: None,
@@ -151,12 +152,13 @@ fn in_time(flows: Vec<Flow>, end: Span, file: &str, notes: &mut Vec<String>) -> 
     early
 }
 
-/// The simulated time, and its source. SimAI sets an end that never comes.
+/// The simulated time and its source, and the limit of a drain where no configuration ends the run.
+/// SimAI sets an end that never comes.
 fn duration(
     config: Option<&Config>,
     (graph, flows, last_end): (&Graph, &[Flow], Option<Span>),
     notes: &mut Vec<String>,
-) -> Result<(Span, String), ForeignError> {
+) -> Result<((Span, String), Option<Span>), ForeignError> {
     const KEY: &str = "SIMULATOR_STOP_TIME";
     let told = config.map(|config| config.times.get(KEY).copied().unwrap_or(STOP));
     let is_set = config.is_some_and(|config| config.times.contains_key(KEY));
@@ -167,7 +169,7 @@ fn duration(
                 let message = format!("{KEY} of {stop}; expected 1us to 1000s");
                 return Err(ForeignError::Together(message));
             }
-            return Ok((stop, source.to_owned()));
+            return Ok(((stop, source.to_owned()), None));
         }
         Some(_) => notes.push(format!(
             "{KEY} is beyond 1000 s, the longest run: the run ends when the flows should have"
@@ -180,7 +182,9 @@ fn duration(
         "give the configuration as well, whose SIMULATOR_STOP_TIME ends the run"
     };
     let estimated = estimated_duration(graph, flows, last_end, remedy)?;
-    Ok((estimated, "twice what the flows need at the rates of their hosts".to_owned()))
+    let how_long = "twice what the flows need at the rates of their hosts".to_owned();
+    // Flows that have an end are over then.
+    Ok(((estimated, how_long), last_end.is_none().then_some(estimated)))
 }
 
 /// A list of names in a sentence: "a.txt, b.txt and c.txt".

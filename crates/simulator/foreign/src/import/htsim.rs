@@ -56,8 +56,7 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
     notes.extend(graph.notes.iter().cloned());
     notes.push(
         "htsim's protocol, packet size, queues and end time are on its command line: transport, \
-         switch and the \
-         scheme are this project's until changed"
+         switch and the scheme are this project's until changed"
             .into(),
     );
     notes.push(
@@ -91,6 +90,7 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
         title: format!("Imported from htsim: {}", source.base()),
         description: format!("Made from {}, in htsim's formats.", super::hpcc::names(known)),
         duration: (duration, how_long.into()),
+        drain: Some(duration),
         warmup: Span::ZERO,
         scheme: ("timely".into(), "none is in the files; --cc takes another".into()),
         traced: None,

@@ -50,6 +50,8 @@ pub(super) struct Draft {
     pub(super) description: String,
     /// The duration and its source.
     pub(super) duration: (Span, String),
+    /// The limit until which the run goes on behind the duration, until all flows have finished.
+    pub(super) drain: Option<Span>,
     pub(super) warmup: Span,
     /// The scheme and its source.
     pub(super) scheme: (String, String),
@@ -120,6 +122,13 @@ impl Draft {
         let mut settings = vec![Setting::quoted("duration", self.duration.0, &self.duration.1)];
         if !self.warmup.is_zero() {
             settings.push(Setting::quoted("warmup", self.warmup, "when the first flow starts"));
+        }
+        if let Some(drain) =
+            self.drain.filter(|_| self.flows.iter().any(|flow| flow.size.is_some()))
+        {
+            let source =
+                "as there, the run goes on until all flows have finished; the limit of that";
+            settings.push(Setting::quoted("drain", drain, source));
         }
         settings.push(Setting::plain(
             "schemes",

@@ -99,6 +99,7 @@ fn flows_of_the_scenario_are_those_of_the_file() {
 fn the_run_is_that_of_the_configuration() {
     let (scenario, imported) = import(&HPCC);
     assert_eq!(time(&scenario, "run/duration"), Span::from_ms(2_500));
+    assert!(scenario["run"].get("drain").is_none(), "its own program stops then");
     // Nothing happens before the first flow at 2 s.
     assert_eq!(time(&scenario, "run/warmup"), Span::from_secs(2));
     assert_eq!(at(&scenario, "run/schemes").as_array().unwrap(), &["hpcc:hpcc-simulator".into()]);
@@ -299,6 +300,7 @@ fn without_a_configuration_the_run_is_long_enough() {
     let (scenario, imported) = import(&[("topology.txt", TOPOLOGY), ("flow.txt", flows)]);
     // 50 MB into a host at 25 Gb/s are 16 ms; twice that, and a millisecond.
     assert_eq!(time(&scenario, "run/duration"), Span::from_ms(1_000 + 33));
+    assert_eq!(time(&scenario, "run/drain"), Span::from_ms(1_000 + 33));
     assert!(imported.notes.iter().any(|note| note.starts_with("no configuration")));
 }
 
@@ -364,6 +366,9 @@ fn a_chain_of_flows_is_waited_for() {
     let (scenario, _) = import(&[("two.cm", matrix)]);
     // One after the other: 2 ms, doubled, and one more.
     assert_eq!(time(&scenario, "run/duration"), Span::from_ms(5));
+    assert_eq!(time(&scenario, "run/drain"), Span::from_ms(5));
+    let (scenario, _) = import(&[("endless.cm", "Nodes 2\nConnections 1\n0->1 start 0 size 0\n")]);
+    assert!(scenario["run"].get("drain").is_none(), "nothing ends");
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn packets_and_ends_of_ns3_rdma_are_no_bytes_and_starts() {
     let soon = RDMA_FLOWS.replace("9.5", "2.6");
     let (scenario, _) = import(&[("topology.txt", STAR), ("flow.txt", &soon)]);
     assert_eq!(scenario["run"]["duration"].as_str().unwrap(), "2.6s", "nothing is sent after it");
+    assert!(scenario["run"].get("drain").is_none());
 }
 
 #[test]
