@@ -392,3 +392,25 @@ def test_seeds_are_judged_together() -> None:
 
     assert doubts.sentences([("", {"timely": [seen(10, 8)]})])
     assert not doubts.sentences([("", {"timely": [seen(10, 8), seen(8, 10)]})])
+
+
+def test_the_drain_that_is_named_does_and_its_limit_is_told(command: Command) -> None:
+    Path("late.toml").write_text(SCENARIO)
+    done = command("run", "late.toml", "--out", "out")
+    named = re.search(r'by what is left .* some (.*) more: set run.drain to "(.*)", or', done.err)
+    assert named is not None, done.err
+    # 2.8 MB are left, and the link carries some 9.7 Gb/s of payload.
+    assert (named[1], named[2]) == ("2.3ms", "4.6ms")
+    drained = command("run", "late.toml", "--set", f"run.drain={named[2]}", "--out", "drained")
+    assert (drained.code, drained.err) == (0, "")
+    read = json.loads(Path("drained/run.json").read_text())
+    assert read["drain_s"] == 0.0046
+    measured = read["runs"][0]["measured"]
+    assert measured["messages"] == measured["messages_posted"] == 4
+    assert 0.0032 < measured["simulated_s"] < 0.0034
+    short = command("run", "late.toml", "--set", "run.drain=100us", "--out", "short")
+    lines = [line for line in short.err.splitlines() if line.startswith("warning: run.drain")]
+    assert len(lines) == 1
+    assert "at its end after 100us messages were still under way: 3 under line-rate" in lines[0]
+    assert 'raise run.drain to "4.5ms"' in lines[0]
+    assert command("show", "short").err == short.err

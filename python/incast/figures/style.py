@@ -38,7 +38,7 @@ IDEAL = "0.5"  # the lines of the ideal, where it is drawn
 _NARROWEST, _WIDE = 0.13, 0.25
 _LONG_US = 1e5  # an axis of longer times is in milliseconds
 BAND = "bands: from the least to the greatest of the seeds"
-ARROWS = "open markers with arrows: at least so much, or where they point down at most"
+ARROWS = "open markers with arrows: at least so much"
 WHISKERS = "whiskers: from the least to the greatest of the seeds"
 
 
@@ -332,13 +332,14 @@ def nothing(figure: Figure, axes: Axes, why: str) -> Figure:
 def shade_unmeasured(axes: Axes, results: Records, *, words: bool = True) -> None:
     """Sets off the parts of a time series that summary and tables leave out."""
     spans = {
-        (*window_us(result.scenario), result.scenario.duration_s * 1e6)
-        for result in results.members
+        (*window_us(one.scenario), (one.scenario.duration_s + (one.scenario.drain_s or 0.0)) * 1e6)
+        for one in results.members
     }
     if len(spans) != 1:
         return
     begin, end, whole = (time / 1e3 for time in spans.pop())
     left, right = axes.get_xlim()
+    whole = min(whole, max(right, end))  # a drain may end before its limit
     for first, last, name in ((0, begin, "warm-up"), (end, whole, "cool-down")):
         if last <= first:
             continue

@@ -4,14 +4,15 @@ Each run is looked at by itself (`of_run`), which gives numbers that can be kept
 a scheme are judged together, and schemes and points share a sentence (`sentences`).
 """
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean, variance
 from typing import Any, Literal, TypeVar
 
 import msgspec
-import numpy as np
 import polars as pl
 
 from incast._core import Scenario
@@ -44,6 +45,18 @@ class Counts(msgspec.Struct, frozen=True, tag="counts"):
     posted: int
     finished: int
     """The number that had finished by the end of the run."""
+    left_us: float | None = None
+    """The time that the others would take, by what is left of them and the rate."""
+    drain_us: float = 0.0
+    """The time that they had after the duration."""
+
+
+class Limit(msgspec.Struct, frozen=True, tag="limit"):
+    """Messages that were under way at the end of the longest drain."""
+
+    left: int
+    drain_us: float
+    left_us: float | None
 
 
 class Halves(msgspec.Struct, frozen=True, tag="halves"):
@@ -69,21 +82,30 @@ class Overflow(msgspec.Struct, frozen=True, tag="overflow"):
     """The headroom that would do at each of the ports."""
 
 
-Doubt = Counts | Halves | Overflow
+Doubt = Counts | Limit | Halves | Overflow
 Doubts = tuple[Doubt, ...]
 
-_Kind = TypeVar("_Kind", Counts, Halves, Overflow)
+_Kind = TypeVar("_Kind", Counts, Limit, Halves, Overflow)
 
 
 def of_run(run: SchemeRun, scenario: Scenario | StoredScenario) -> Doubts:
     """The numbers of a run that doubts are judged by; none of a run that was stopped."""
     if not run.complete:
         return ()
-    wanted = ("messages", "requests", "flows", "series_flows", "series_queues", "lossless_drops")
+    wanted = (
+        "messages",
+        "requests",
+        "load",
+        "flows",
+        "series_flows",
+        "series_queues",
+        "lossless_drops",
+    )
     tables = {table.name: frame(table) for table in run.tables if table.name in wanted}
+    counts = [*_counts("messages", tables, scenario), *_counts("requests", tables, scenario)]
     return (
-        *_counts("messages", tables.get("messages"), scenario),
-        *_counts("requests", tables.get("requests"), scenario),
+        *counts,
+        *_limit(run, counts, tables.get("messages"), scenario),
         *_halves(tables, scenario),
         *_overflows(tables.get("lossless_drops")),
     )
@@ -91,16 +113,68 @@ def of_run(run: SchemeRun, scenario: Scenario | StoredScenario) -> Doubts:
 
 def _counts(
     kind: Literal["messages", "requests"],
-    rows: pl.DataFrame | None,
+    tables: Mapping[str, pl.DataFrame],
     scenario: Scenario | StoredScenario,
 ) -> Iterator[Counts]:
-    if rows is None or not {"traffic", "posted_us"} <= set(rows.columns):
+    rows = tables.get(kind, pl.DataFrame())
+    if not {"traffic", "posted_us"} <= set(rows.columns):
         return
-    counted = posted_while_measured(rows, scenario).group_by("traffic", maintain_order=True)
-    for traffic, posted, finished in counted.agg(
-        pl.len().alias("posted"), pl.col("finished").sum()
-    ).iter_rows():
-        yield Counts(kind, traffic, posted, int(finished))
+    counted = posted_while_measured(rows, scenario)
+    for (traffic,), own in counted.group_by("traffic", maintain_order=True):
+        finished, left = int(own["finished"].sum()), None
+        if finished < own.height:
+            left = _left_us(str(traffic), tables, own if kind == "requests" else None)
+        drain_us = (scenario.drain_s or 0.0) * 1e6
+        yield Counts(kind, str(traffic), own.height, finished, left, drain_us)
+
+
+def _left_us(
+    traffic: str, tables: Mapping[str, pl.DataFrame], requests: pl.DataFrame | None
+) -> float | None:
+    """The time that the messages of a traffic would take that were under way at the end.
+
+    It is the longest of these: all that is left, at the rate at which the traffic was carried; what
+    is left of each message, as much slower than the ideal as the finished ones were, byte by byte;
+    the time that each has had, since it may wait for a timeout; and of requests the longest of the
+    finished ones, less the time that each has had.
+    """
+    messages = tables.get("messages", pl.DataFrame())
+    if not {"bytes", "delivered_bytes", "ideal_us", "completion_us"} <= set(messages.columns):
+        return None
+    own = messages.filter(pl.col("traffic") == traffic)
+    late = own.filter(pl.col("finished") == 0)
+    done = own.filter(pl.col("finished") == 1)
+    slower = 1.0
+    if done.height:
+        slower = max(1.0, float(done["completion_us"].sum()) / float(done["ideal_us"].sum()))
+    left = late["bytes"].cast(pl.Float64) - late["delivered_bytes"].cast(pl.Float64)
+    times = [float(one) for one in (left / late["bytes"] * late["ideal_us"] * slower)]
+    if "elapsed_us" in late.columns:
+        times += late["elapsed_us"].drop_nulls().to_list()
+    load = tables.get("load", pl.DataFrame())
+    if {"traffic", "carried_gbps"} <= set(load.columns):
+        rates = load.filter(pl.col("traffic") == traffic)["carried_gbps"]
+        times += [float(left.sum()) * 8e-3 / rate for rate in rates if rate and rate > 0]
+    if requests is not None and {"completion_us", "elapsed_us"} <= set(requests.columns):
+        longest, waited = (requests[name].drop_nulls() for name in ("completion_us", "elapsed_us"))
+        times += [float(one) for one in longest.top_k(1)[0] - waited] if longest.len() else []
+    return max((one for one in times if math.isfinite(one) and one > 0), default=None)
+
+
+def _limit(
+    run: SchemeRun,
+    counts: Sequence[Counts],
+    messages: pl.DataFrame | None,
+    scenario: Scenario | StoredScenario,
+) -> Iterator[Limit]:
+    drain_s, ended_s = scenario.drain_s, run.summary.get("simulated_s")
+    if not drain_s or messages is None or "finished" not in messages.columns:
+        return
+    if ended_s and ended_s > (scenario.duration_s + drain_s) * (1 - 1e-9):
+        left = messages.height - int(messages["finished"].sum())
+        times = [one.left_us for one in counts if one.left_us is not None]
+        if left:
+            yield Limit(left, drain_s * 1e6, max(times, default=None))
 
 
 def _halves(
@@ -138,19 +212,20 @@ def _of_series(
     window: tuple[float, float],
 ) -> Iterator[Halves]:
     series = rows.group_by("time_us").agg(value.alias("value")).sort("time_us")
-    times = series["time_us"].to_numpy()
-    if len(times) < 2:
+    if series.height < 2:
         return
-    begins = times - (times[1] - times[0])
-    inside = (begins >= window[0] - 1e-6) & (times <= window[1] + 1e-6)
-    values = series["value"].to_numpy()[inside]
+    ends = series["time_us"]
+    interval = ends[1] - ends[0]
+    inside = (ends >= window[0] + interval - 1e-6) & (ends <= window[1] + 1e-6)
+    values: list[float] = series["value"].filter(inside).to_list()
     half = len(values) // 2
-    if half < _PARTS or not np.isfinite(values).all():
+    if half < _PARTS or not all(map(math.isfinite, values)):
         return
     halves = values[-2 * half : -half], values[-half:]
-    parts = [[float(part.mean()) for part in np.array_split(one, _PARTS)] for one in halves]
-    error = math.sqrt(sum(float(np.var(one, ddof=1)) / _PARTS for one in parts))
-    yield Halves(figure, float(halves[0].mean()), float(halves[1].mean()), error)
+    cuts = [half * part // _PARTS for part in range(_PARTS + 1)]
+    parts = [[fmean(one[a:b]) for a, b in itertools.pairwise(cuts)] for one in halves]
+    error = math.sqrt(sum(variance(one) / _PARTS for one in parts))
+    yield Halves(figure, fmean(halves[0]), fmean(halves[1]), error)
 
 
 def _changes_us(scenario: Scenario | StoredScenario) -> Iterator[float]:
@@ -174,7 +249,7 @@ def _overflows(rows: pl.DataFrame | None) -> Iterator[Overflow]:
         return
     for (name,), own in rows.group_by("class", maintain_order=True):
         most = own.sort("drops", descending=True, maintain_order=True).row(0, named=True)
-        drops, needed = int(own["drops"].sum()), float(own["needed_kb"].to_numpy().max())
+        drops, needed = int(own["drops"].sum()), max(own["needed_kb"].to_list())
         yield Overflow(str(name), drops, most["port"], most["headroom_kb"], needed)
 
 
@@ -223,7 +298,11 @@ def _judged(
         left = posted - sum(one.finished for one in same)
         if left > _TOLERATED * posted:
             said = f"{left / posted:.1%} under {scheme} ({left} of {posted})"
-            yield (same[0].kind, same[0].traffic), _Found(left / posted, said, same[0], at)
+            longest = max(same, key=lambda one: one.left_us or 0.0)
+            yield (same[0].kind, same[0].traffic), _Found(left / posted, said, longest, at)
+    for limits in _like(every, Limit, lambda one: one.drain_us):
+        worst = max(limits, key=lambda one: one.left)
+        yield ("limit", ""), _Found(worst.left, f"{worst.left} under {scheme}", worst, at)
     for halves in _like(every, Halves, lambda one: one.figure):
         first, second = (
             math.fsum(getattr(one, half) for one in halves) / len(halves)
@@ -240,9 +319,9 @@ def _judged(
             yield (figure, ""), _Found(change / max(first, second), said, halves[0], at)
     for overflows in _like(every, Overflow, lambda one: one.of_class):
         drops = sum(one.drops for one in overflows)
-        worst = max(overflows, key=lambda one: one.drops)
-        said = f"{drops} packets under {scheme}, most at {worst.port}"
-        yield ("class", worst.of_class), _Found(drops, said, worst, at)
+        most = max(overflows, key=lambda one: one.drops)
+        said = f"{drops} packets under {scheme}, most at {most.port}"
+        yield ("class", most.of_class), _Found(drops, said, most, at)
 
 
 def _like(every: Iterable[Doubt], kind: type[_Kind], key: Any) -> Iterable[list[_Kind]]:  # noqa: ANN401
@@ -268,7 +347,12 @@ def _sentence(cause: tuple[str, str], of_schemes: Mapping[str, Sequence[_Found]]
         return (
             f"traffic {name}: of the {kind} posted while measured had not finished by the end of "
             f"the run: {schemes}; percentiles count them as the slowest, means leave them out; "
-            "give them time with run.cooldown, or a longer run.duration"
+            f"{_remedy(doubt)}"
+        )
+    if isinstance(doubt, Limit):
+        return (
+            f"run.drain: at its end after {_time(doubt.drain_us)} messages were still under way: "
+            f"{schemes}; {_remedy(doubt)}"
         )
     if isinstance(doubt, Halves):
         what = {"rate": "flows: their rate together", "queue": "queues: the longest"}[kind]
@@ -289,6 +373,25 @@ def _sentence(cause: tuple[str, str], of_schemes: Mapping[str, Sequence[_Found]]
         f"{needed:g} KB come after a pause: leave out switch.pfc.headroom, or raise it to "
         f'"{needed:g}KB"'
     )
+
+
+def _remedy(doubt: Counts | Limit) -> str:
+    """The time that would do: twice the estimate, since a drain ends as soon as it may."""
+    if doubt.left_us is None:
+        return "give them time with run.drain, or with run.cooldown and a longer run.duration"
+    digits = 1 - math.floor(math.log10(doubt.left_us))
+    estimate = math.ceil(doubt.left_us * 10.0**digits) / 10.0**digits
+    needs = f"by what is left and the rate they need some {_time(estimate)} more"
+    if doubt.drain_us:
+        return f'{needs}: raise run.drain to "{_time(doubt.drain_us + 2 * estimate)}"'
+    twice = _time(2 * estimate)
+    return f'{needs}: set run.drain to "{twice}", or add that to run.cooldown and run.duration'
+
+
+def _time(us: float) -> str:
+    """A time as scenarios have it."""
+    size, unit = (1e6, "s") if us >= 1e6 else (1e3, "ms") if us >= 1e3 else (1.0, "us")
+    return f"{us / size:.4g}{unit}"
 
 
 def _number(value: float) -> str:
