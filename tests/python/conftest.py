@@ -62,9 +62,9 @@ Command = Callable[..., Finished]
 
 @pytest.fixture(autouse=True)
 def few_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Results are written without their usual figures, which take two seconds each time."""
+    """Results are written without their usual figures, which take a second each time."""
     if "figures" not in request.keywords:
-        monkeypatch.setattr("incast.api.result.add_figures", lambda _, written: written)
+        monkeypatch.setattr("incast.api.result.add_figures", lambda _, written, *_formats: written)
 
 
 @pytest.fixture

@@ -52,11 +52,34 @@ def test_the_command_says_where_it_wrote_what(command: Command) -> None:
     for name in ("run.json", "rtt-cdf", "queue", "rates", "flows"):
         assert name in out[out.index("Wrote") :]
     assert {path.suffix for path in Path("here/there").iterdir()} == {
-        ".json", ".parquet", ".png", ".svg", ".toml",
+        ".json", ".parquet", ".png", ".toml",
     }  # fmt: skip
-    written = json.loads(command(*RUN, "--json").out)["written"]
+    written = json.loads(command(*RUN, "--json", "--figures", "svg,pdf").out)["written"]
+    assert {Path(name).suffix for name in written["figures"]} == {".svg", ".pdf"}
     named = [written["scenario"], written["run"], *written["figures"], *written["tables"]]
     assert sorted(map(Path, named)) == sorted(Path(written["directory"]).iterdir())
+
+
+@pytest.mark.figures
+@pytest.mark.parametrize("option", ["--quiet", "--json", "--no-figures"])
+def test_nothing_is_drawn_that_nobody_looks_at(command: Command, option: str) -> None:
+    done = command(*RUN, option, "--out", "out")
+    assert done.code == 0
+    assert {path.suffix for path in Path("out").iterdir()} == {".json", ".parquet", ".toml"}
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (["--figures", "gif"], "format gif: expected png, svg, pdf"),
+        (["--figures", "svg", "--no-figures"], "leave one of the two out"),
+    ],
+)
+def test_figures_that_cannot_be_drawn_are_refused_first(
+    command: Command, given: list[str], why: str
+) -> None:
+    assert why in command(*RUN, *given).error
+    assert not Path("results").exists()
 
 
 def test_json_is_one_object_with_the_numbers_of_the_table(command: Command) -> None:

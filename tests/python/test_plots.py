@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import incast
 from incast.api.result import Results
 from incast.figures import distributions, gallery, latency, sizes
-from incast.figures.canvas import save
+from incast.figures.canvas import save_as
 from incast.results.seeds import spread
 from synthetic import everything, made_up
 
@@ -103,11 +103,11 @@ def test_nothing_run_gives_no_figures(short: incast.Scenario) -> None:
         nothing.figure("rtt-cdf")
 
 
-def test_files_are_written_in_both_formats(result: incast.Result, tmp_path: Path) -> None:
-    save(result.figure("queue"), tmp_path / "queue.png")
-    save(result.figure("queue"), tmp_path / "queue.svg")
-    assert (tmp_path / "queue.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in (tmp_path / "queue.svg").read_text()
+def test_files_are_written_in_all_formats(result: incast.Result, tmp_path: Path) -> None:
+    paths = save_as(result.figure("queue"), tmp_path / "q.1", ["png", "svg"])
+    assert [path.name for path in paths] == ["q.1.png", "q.1.svg"]
+    assert paths[0].read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in paths[1].read_text()
 
 
 def test_pyplot_is_left_alone() -> None:

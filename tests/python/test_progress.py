@@ -62,3 +62,15 @@ def test_a_bar_shows_before_and_after_the_number_of_runs_is_known(
     with progress.bar_of_runs(visible=False) as show:
         show(total=3)
     assert len(screen.getvalue()) == shown
+
+
+def test_a_terminal_says_drawing_while_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=80)
+    monkeypatch.setattr(progress, "_terminal", lambda *, visible: console if visible else None)
+    with progress.drawing(visible=False):
+        assert screen.getvalue() == ""
+    with progress.drawing(visible=True):
+        assert "drawing" in screen.getvalue()
+    # In the end the line is erased, and the cursor is shown.
+    assert screen.getvalue().rindex("\x1b[2K") > screen.getvalue().rindex("drawing")

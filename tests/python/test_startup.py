@@ -86,7 +86,7 @@ def test_python_imports_what_is_asked_for(code: str, there: str, tmp_path: Path)
 
 def test_a_run_imports_what_it_needs(tmp_path: Path) -> None:
     """So that the names above are those of real modules."""
-    line = "run incast --set run.duration=2ms --set run.warmup=1ms --quiet"
+    line = "run incast --set run.duration=2ms --set run.warmup=1ms"
     modules = imported_by([line], tmp_path)[line]
     assert {"polars", "numpy", "matplotlib", "rich"} <= modules
 

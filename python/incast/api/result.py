@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from incast.base import extras
 from incast.base.lazy import lazy
+from incast.figures.catalogue import USUAL_FORMATS, check_formats
 from incast.results import store, stored
 from incast.results.record import Record
 from incast.results.records import Records
@@ -63,16 +64,22 @@ class Result(Record):
             named=found.named,
         )
 
-    def write(self, directory: str | os.PathLike[str], *, figures: bool = True) -> store.Written:
+    def write(
+        self, directory: str | os.PathLike[str], *, figures: bool | Sequence[str] = True
+    ) -> store.Written:
         """Writes the scenario, the summary and the tables, all or nothing, then the usual figures.
+
+        Figures are PNG, or in the formats that `figures` names: `png`, `svg` and `pdf`.
 
         An earlier result is replaced, any other content refused; `OutputWarning` says so if it was
         of other schemes, another seed, scenario or version. A result that is not complete never
         replaces one that is: it is written beside it, to `<directory>-incomplete`.
 
         Raises:
+            FigureError: There is no such format.
             OutputError: The directory cannot be written or holds something else.
         """
+        formats = formats_of(figures)
         written = store.write(self, directory)
         if written.replaced:
             warnings.warn(
@@ -80,7 +87,7 @@ class Result(Record):
                 store.OutputWarning,
                 stacklevel=2,
             )
-        return add_figures(self, written) if figures else written
+        return add_figures(self, written, formats)
 
     def figure(
         self,
@@ -147,7 +154,7 @@ class Results(Records):
         return cls(tuple(Result.read(directory) for directory in directories))
 
     def write(
-        self, directory: str | os.PathLike[str], *, figures: bool = True
+        self, directory: str | os.PathLike[str], *, figures: bool | Sequence[str] = True
     ) -> list[store.Written]:
         """Writes each result as `Result.write` does: one to the directory itself.
 
@@ -155,6 +162,7 @@ class Results(Records):
         scenario's name.
 
         Raises:
+            FigureError: There is no such format.
             OutputError: A directory cannot be written or holds something else.
         """
         places = self._places(Path(directory))
@@ -213,18 +221,31 @@ class Results(Records):
         return places
 
 
-def add_figures(result: Record, written: store.Written) -> store.Written:
+def formats_of(figures: bool | Sequence[str]) -> tuple[str, ...]:
+    """The formats of figures that are wanted, or not, or in some formats.
+
+    Raises:
+        FigureError: There is no such format.
+    """
+    if isinstance(figures, bool):
+        return USUAL_FORMATS if figures else ()
+    return check_formats(figures)
+
+
+def add_figures(
+    result: Record, written: store.Written, formats: Sequence[str] = USUAL_FORMATS
+) -> store.Written:
     """Draws the usual figures of a result that is written, and puts them into its directory.
 
-    Without matplotlib there are none.
+    Without formats, or without matplotlib, there are none.
 
     Raises:
         OutputError: They cannot be written.
         KeyboardInterrupt: Ctrl-C; the result is as it was, or has some of them.
     """
-    if not extras.have("figures"):
+    if not formats or not extras.have("figures"):
         return written
-    return writing.add(result, written)
+    return writing.add(result, written, formats)
 
 
 def open_result(*directories: str | os.PathLike[str]) -> Results:

@@ -17,6 +17,7 @@ from incast.api.scenarios import Schemes
 from incast.api.study import Options, Round, Study, StudyRun, Values
 from incast.base import extras
 from incast.base.lazy import lazy
+from incast.figures.catalogue import USUAL_FORMATS
 from incast.results import doubts
 from incast.results.measures import p99_slowdown, posted_while_measured
 from incast.results.saturation import TABLE, OpenLoop, Point, Saturation
@@ -148,7 +149,26 @@ def saturate(
     )
     jobs = None if jobs == 1 and scheduler is not None else jobs
     options = Options(jobs, scheduler, threads, progress, whatever_it_costs)
-    return execute(found, Path(directory), options)
+    reached = execute(found, Path(directory), options)
+    if extras.have("figures"):
+        try:
+            draw(reached, Path(directory), USUAL_FORMATS)
+        except KeyboardInterrupt:
+            raise Interrupted(reached) from None
+    return reached
+
+
+def draw(found: Saturation, out: Path, formats: Sequence[str]) -> list[Path]:
+    """Draws the figure of a search in its directory; returns the paths.
+
+    Raises:
+        FigureError: There is no such format.
+        MissingExtraError: matplotlib is not installed.
+        OutputError: It cannot be written.
+    """
+    return canvas.write(
+        StudyFolder(out, "saturation"), [("saturation", drawn.draw(found))], formats
+    )
 
 
 @dataclass(frozen=True)
@@ -214,13 +234,7 @@ def execute(plan: SaturationPlan, out: Path, options: Options) -> Saturation:
     hardest = plan.scenario.with_set(plan.traffic.at(max(plan.loads)))
     variants = [(hardest, scheme) for scheme in plan.schemes]
     count = len(plan.schemes) * len(plan.loads)
-    found = runs.make(search.rounds(), count, lambda: variants, write)
-    if extras.have("figures"):
-        try:
-            canvas.write(folder, [("saturation", drawn.draw(found))])
-        except KeyboardInterrupt:
-            raise Interrupted(found) from None
-    return found
+    return runs.make(search.rounds(), count, lambda: variants, write)
 
 
 class _Search:

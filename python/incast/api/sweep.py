@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from incast._core import ParameterError
 from incast.base.lazy import lazy
 from incast.base.words import nearest
+from incast.figures.catalogue import USUAL_FORMATS
 from incast.results import sweeps
 from incast.results.study_files import StudyFolder
 from incast.results.sweeps import USUAL, SweepRecord
@@ -94,15 +95,21 @@ class Sweep(SweepRecord):
         with look.use(look.Look()):
             return canvas.on_canvas(drawn.draw(self, metric))
 
-    def write_figures(self, metrics: Sequence[str] = ()) -> list[Path]:
+    def write_figures(
+        self, metrics: Sequence[str] = (), formats: Sequence[str] = USUAL_FORMATS
+    ) -> list[Path]:
         """Draws a figure of each metric, of the usual ones if none is named, in its directory.
 
+        Args:
+            metrics: The figures of runs.
+            formats: Any of `png`, `svg` and `pdf`.
+
         Raises:
-            FigureError: There are too many panels.
+            FigureError: There are too many panels, or there is no such format.
             MissingExtraError: matplotlib is not installed.
             OutputError: They cannot be written.
             ParameterError: There is no such metric.
         """
         names = self.check_metrics(metrics)
         folder = StudyFolder(self.directory or Path(), "sweep")
-        return canvas.write(folder, ((name, self.figure(name)) for name in names))
+        return canvas.write(folder, ((name, self.figure(name)) for name in names), formats)

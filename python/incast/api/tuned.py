@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from incast._core import ParameterError
 from incast.base.lazy import lazy
 from incast.base.words import nearest
+from incast.figures.catalogue import USUAL_FORMATS
 from incast.results.study_files import StudyFolder
 from incast.results.tunings import TuningRecord
 
@@ -61,13 +62,20 @@ class Tuning(TuningRecord):
         with look.use(look.Look()):
             return canvas.on_canvas(tunings.draw(self, name))
 
-    def write_figures(self, names: Sequence[str] = FIGURES) -> list[Path]:
-        """Draws figures in its directory, each as PNG and SVG; returns their paths.
+    def write_figures(
+        self, names: Sequence[str] = FIGURES, formats: Sequence[str] = USUAL_FORMATS
+    ) -> list[Path]:
+        """Draws figures in its directory; returns their paths.
+
+        Args:
+            names: The figures.
+            formats: Any of `png`, `svg` and `pdf`.
 
         Raises:
+            FigureError: There is no such format.
             MissingExtraError: matplotlib is not installed.
             OutputError: They cannot be written.
             ParameterError: There is no such figure, or no trial.
         """
         folder = StudyFolder(self.directory or Path(), "tuning")
-        return canvas.write(folder, ((name, self.figure(name)) for name in names))
+        return canvas.write(folder, ((name, self.figure(name)) for name in names), formats)

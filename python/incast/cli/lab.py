@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from incast.lab.carriers import Target
     from incast.lab.plan import BedPlan
     from incast.lab.row import Measured, Row
+    from incast.results.store import Written
 
 
 def lab(
@@ -55,26 +56,32 @@ def lab(
             help="Write tables and figures there, as `incast run`; of several runs, seed-N in it.",
         ),
     ] = None,
+    figures: options.Figures = None,
+    no_figures: options.NoFigures = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Run a scenario on this machine's TCP and UDP, and simulated.
 
     Each host is a network namespace, which root can make.
     """
+    formats = options.formats_in(out, figures, no_figures=no_figures, shown=not as_json)
     session = _Session(scenario, on, cc, assignments or [], knobs or [], repeat)
     places = [] if out is None else [_place(out, turn, repeat) for turn in range(repeat)]
     _check(places)
     session.run(visible=not as_json)
-    _write(session, places)
+    # All tables are written before anything is said, or matplotlib imported.
+    found = session.results() if places else {}
+    written = [(one, late.store.write(one, places[turn])) for turn, one in found.items()]
     rows = session.rows()
     if as_json:
         said = {"rows": [asdict(row) for row in rows], "bucket": session.bucket}
         print(json.dumps(said, allow_nan=False))
     elif rows:
         late.lab_report.print_rows(late.writing.console(), session.title, rows, delay=session.delay)
-        if out is not None:
-            late.writing.console().print(f"\nWrote {out}/")
-            late.writing.say_no_figures(late.writing.console())
+    _draw(session, written, formats, visible=not as_json)
+    if rows and out is not None and not as_json:
+        late.writing.console().print(f"\nWrote {out}/")
+        late.writing.say_figures(late.writing.console())
     if session.stopped:
         raise typer.Exit(leaving.code())
 
@@ -260,13 +267,19 @@ def _check(places: list[Path]) -> None:
             print(f"note: {of} in {place}/ will be replaced", file=sys.stderr)
 
 
-def _write(session: _Session, places: Sequence[Path]) -> None:
-    """Writes results; Ctrl-C leaves their figures be."""
-    # All tables are written before matplotlib is imported.
-    found = session.results() if places else {}
-    written = [(one, late.store.write(one, places[turn])) for turn, one in found.items()]
+def _draw(
+    session: _Session,
+    written: "Sequence[tuple[Result, Written]]",
+    formats: Sequence[str],
+    *,
+    visible: bool,
+) -> None:
+    """Draws the figures of results; Ctrl-C leaves them be."""
+    if session.stopped or not formats:
+        return
     try:
-        for one, where in written if not session.stopped else []:
-            late.result.add_figures(one, where)
+        with late.progress.drawing(visible=visible):
+            for one, where in written:
+                late.result.add_figures(one, where, formats)
     except KeyboardInterrupt:
         session.stopped = True

@@ -13,11 +13,11 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from incast.base import extras, leaving
+from incast.base import leaving
 from incast.base.lazy import lazy
-from incast.cli import program
+from incast.cli import options, program
 from incast.results import observations, store
-from incast.terminal import writing
+from incast.terminal import progress, writing
 
 if TYPE_CHECKING:
     from incast.figures import observations as figures
@@ -53,11 +53,14 @@ def observe(
             metavar="DIR", help="Write all reports to this directory, as a table and figures."
         ),
     ] = None,
+    figure_formats: options.Figures = None,
+    no_figures: options.NoFigures = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a line of JSON for each report.")
     ] = False,
 ) -> None:
     """Watch connections on Linux TCP: a live table, or a line for each report in a pipe."""
+    formats = options.formats_in(out, figure_formats, no_figures=no_figures, shown=not as_json)
     screen = Console(highlight=False, markup=False)
     live = sys.stdout.isatty() and not screen.is_dumb_terminal and not as_json
     command = [str(kernel), "observe", *([name] if name else []), "--interval", interval]
@@ -73,16 +76,17 @@ def observe(
             code = program.run([*command, "--record", str(record)], read)
             if code not in (0, leaving.code()):
                 raise typer.Exit(code)
-            observations.fill(directory, observed, record)
+            observations.fill(directory, observed, record, formats)
         try:
-            if extras.have("figures"):
-                figures.write(out, observed)
+            if formats:
+                with progress.drawing(visible=not as_json):
+                    figures.write(out, observed, formats)
         except KeyboardInterrupt:
             print(f"stopped: the table is kept in {out}/, without figures", file=sys.stderr)
             raise typer.Exit(leaving.code()) from None
         if not as_json:
             writing.say(writing.console(), f"Wrote {out}/")
-            writing.say_no_figures(writing.console())
+            writing.say_figures(writing.console())
     if code:
         raise typer.Exit(code)
 

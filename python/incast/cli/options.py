@@ -9,7 +9,9 @@ import typer
 
 from incast._core import ParameterError, Scenario
 from incast.api import scenarios
+from incast.base import extras
 from incast.cli import completing
+from incast.figures.catalogue import USUAL_FORMATS, check_formats
 
 ScenarioName = Annotated[
     str,
@@ -79,6 +81,17 @@ Baseline = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, and no table.")]
+Figures = Annotated[
+    str | None,
+    typer.Option(
+        "--figures",
+        metavar="FORMATS",
+        autocompletion=completing.formats,
+        help="Draw figures as png, svg or pdf, or as several, such as svg,png. As png if not "
+        "given, and none with --json or --quiet.",
+    ),
+]
+NoFigures = Annotated[bool, typer.Option("--no-figures", help="Draw no figures.")]
 Yes = Annotated[
     bool,
     typer.Option(
@@ -87,6 +100,31 @@ Yes = Annotated[
         help="Run whatever it costs: more memory than there seems to be, or hours of time.",
     ),
 ]
+
+
+def formats(figures: str | None, *, no_figures: bool, shown: bool) -> tuple[str, ...]:
+    """The formats in which figures are drawn: those asked for, or the usual ones if text is shown.
+
+    Raises:
+        FigureError: There is no such format.
+        MissingExtraError: Figures are asked for, and matplotlib is not installed.
+    """
+    if figures is None:
+        drawn = shown and not no_figures and extras.have("figures")
+        return USUAL_FORMATS if drawn else ()
+    if no_figures:
+        raise typer.BadParameter(f"--figures {figures} with --no-figures: leave one of the two out")
+    extras.need("figures")
+    return check_formats(figures.split(","))
+
+
+def formats_in(
+    out: Path | None, figures: str | None, *, no_figures: bool, shown: bool
+) -> tuple[str, ...]:
+    """The formats as above, of a command that draws only where it is given a directory."""
+    if out is None and figures is not None:
+        raise typer.BadParameter(f"--figures {figures}: name the directory with --out")
+    return formats(figures, no_figures=no_figures, shown=shown and out is not None)
 
 
 def load(scenario: str, assignments: list[str] | None) -> Scenario:

@@ -2,13 +2,14 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from incast.cli import completing, late, options
-from incast.figures.catalogue import ABOUT, FORMATS
+from incast.figures.catalogue import ABOUT, FORMATS, check_formats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # they import Polars and matplotlib
@@ -71,7 +72,7 @@ def plot(
             "--format",
             metavar="|".join(FORMATS),
             autocompletion=completing.formats,
-            help="The kind of file.",
+            help="The kind of file, or several, such as svg,pdf.",
         ),
     ] = "png",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not text.")] = False,
@@ -85,8 +86,7 @@ def plot(
         return
     if results is None:
         raise typer.BadParameter("expected the directory of a result, or --list")
-    if form not in FORMATS:
-        raise typer.BadParameter(f"--format {form}: expected {', '.join(FORMATS)}")
+    formats = check_formats(form.split(","))
     if (out / "run.json").exists():
         # The next run would refuse to replace a directory with files that it did not write.
         raise late.store.OutputError(
@@ -102,17 +102,16 @@ def plot(
     if baseline is not None:
         late.differences.differences(results, baseline)
     late.store.check_folder(out)
-    drawn = {
-        out / f"{name}.{form}": late.gallery.draw(name, results, baseline, look) for name in names
-    }
-    _save(drawn, out)
+    with late.progress.drawing(visible=not as_json):
+        drawn = {name: late.gallery.draw(name, results, baseline, look) for name in names}
+        paths = _save(drawn, out, formats)
     # The remarks for a caption, where no title has them.
-    remarks = {} if title else {path.stem: str(one.get_label()) for path, one in drawn.items()}
+    remarks = {} if title else {name: str(one.get_label()) for name, one in drawn.items()}
     if as_json:
-        written = {"written": [str(path) for path in drawn], "left_out": left_out}
+        written = {"written": list(map(str, paths)), "left_out": left_out}
         print(json.dumps(written if title else {**written, "remarks": remarks}))
         return
-    late.report.print_drawn(late.writing.console(), list(drawn))
+    late.report.print_drawn(late.writing.console(), paths)
     for why, of in _by_text(left_out).items():
         print(f"note: not drawn: {', '.join(of)}: {why}", file=sys.stderr)
     for remark, of in _by_text(remarks).items():
@@ -142,10 +141,13 @@ def _by_text(said: dict[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def _save(drawn: "dict[Path, Figure]", out: Path) -> None:
+def _save(drawn: "dict[str, Figure]", out: Path, formats: Sequence[str]) -> list[Path]:
     try:
-        for path, picture in drawn.items():
-            late.canvas.save(picture, path)
+        return [
+            path
+            for name, picture in drawn.items()
+            for path in late.canvas.save_as(picture, out / name, formats)
+        ]
     except OSError as error:
         raise late.store.OutputError(
             f"{out}: cannot be written: {error.strerror or error}"

@@ -51,6 +51,8 @@ def run(
         ),
     ] = None,
     baseline: options.Baseline = None,
+    figures: options.Figures = None,
+    no_figures: options.NoFigures = False,
     jobs: options.Jobs = None,
     threads: options.Threads = None,
     yes: options.Yes = False,
@@ -61,6 +63,8 @@ def run(
 
     Tables and figures are written to a directory.
     """
+    shown = not (as_json or quiet)
+    formats = options.formats(figures, no_figures=no_figures, shown=shown)
     chosen = options.load(scenario, assignments)
     schemes = scenarios.check_schemes(chosen, cc or None)
     if baseline is not None:
@@ -92,30 +96,46 @@ def run(
         try:
             for result in simulate(plans, jobs, stop, used, progress=not quiet):
                 # Written at once, so that nothing is lost whatever comes later.
-                written = late.store.write(result, places[result.seed])
-                found[result.seed] = result, written
-                if result.complete:
-                    with contextlib.suppress(KeyboardInterrupt), stop.raising():
-                        found[result.seed] = result, late.result.add_figures(result, written)
+                found[result.seed] = result, late.store.write(result, places[result.seed])
         except IncastError as error:
             failure = error
     done = [found[number] for number in places if number in found]
+    one = len(places) == 1
+    if done and failure is None:
+        options.say_warnings(_results(done).doubts)
+        if shown:
+            _print_table(done, baseline, used, one=one)
+        done = _drawn(done, stop, formats, visible=not quiet)
+        if as_json:
+            _print_json(done, baseline, one=one)
+    for _, written in done if shown and failure is None else ():
+        late.report.print_written(late.writing.console(), written, short=not one)
     if stop.asked:
-        _say_stopped([written for _, written in done])
+        _say_stopped([written for _, written in done], formats)
     if failure is not None:
         raise failure
-    options.say_warnings(_results(done).doubts if done else [])
-    if as_json and done:
-        _print_json(done, baseline, one=len(places) == 1)
-    elif done and not quiet:
-        _print_table(done, baseline, used, one=len(places) == 1)
     if stop.asked:
         raise typer.Exit(leaving.code())
 
 
-def _say_stopped(done: "list[Written]") -> None:
+def _drawn(
+    done: "list[tuple[Result, Written]]", stop: Stop, formats: tuple[str, ...], *, visible: bool
+) -> "list[tuple[Result, Written]]":
+    """The results, with the figures of those that are complete, until Ctrl-C stops it."""
+    if not formats:
+        return done
+    found = dict(enumerate(done))
+    drawing = late.progress.drawing(visible=visible)
+    with stop, contextlib.suppress(KeyboardInterrupt), stop.raising(), drawing:
+        for number, (result, written) in enumerate(done):
+            if result.complete:
+                found[number] = result, late.result.add_figures(result, written, formats)
+    return list(found.values())
+
+
+def _say_stopped(done: "list[Written]", formats: tuple[str, ...]) -> None:
     """Says in a line, after Ctrl-C, what is kept, and what draws the figures that are missing."""
-    without = [written.directory for written in done if not written.figures]
+    without = [written.directory for written in done if formats and not written.figures]
     if not done:
         text = "nothing was simulated"
     elif without:
@@ -151,6 +171,8 @@ def saturate(
             metavar="DIR", help="Where to keep it; results/<scenario>-saturation if not given."
         ),
     ] = None,
+    figures: options.Figures = None,
+    no_figures: options.NoFigures = False,
     jobs: options.JobsOnCores = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,
@@ -162,6 +184,8 @@ def saturate(
 
     Runs that are there already are kept.
     """
+    shown = not (as_json or quiet)
+    formats = options.formats(figures, no_figures=no_figures, shown=shown)
     settings = studying.settings(jobs, scheduler, threads, quiet=quiet, yes=yes)
     chosen = options.load(scenario, assignments)
     out = Path("results") / f"{chosen.name}-saturation" if out is None else out
@@ -173,10 +197,17 @@ def saturate(
         lambda: late.saturation.execute(plan, out, settings), lambda _: "the runs that ended", out
     )
     options.say_warnings(found.warnings, plan.warnings)
+    console = late.writing.console()
+    if shown:
+        late.report.print_saturation(console, found)
+    drawn = []
+    if formats and not stopped:
+        with late.progress.drawing(visible=not quiet):
+            drawn = late.saturation.draw(found, out, formats)
     if as_json:
         print(json.dumps(found.to_dict(), allow_nan=False))
-    elif not quiet:
-        late.report.print_saturation(late.writing.console(), found, out)
+    elif shown:
+        late.report.print_saturation_written(console, out, drawn)
     if stopped:
         raise typer.Exit(leaving.code())
 
@@ -218,8 +249,6 @@ def _print_table(
     late.report.print_results(console, _results(done), baseline, one=one)
     runs = [run for result, _ in done for run in result.runs.values()]
     late.report.print_used(console, sum(run.summary["packet_hops"] or 0 for run in runs), used)
-    for _, written in done:
-        late.report.print_written(console, written, short=not one)
 
 
 def _results(done: "list[tuple[Result, Written]]") -> "Results":

@@ -2,13 +2,14 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from incast._core import ParameterError
-from incast.base import extras, leaving
+from incast.base import leaving
 from incast.cli import completing, late, options, studying
 from incast.cli.exits import FAILED
 from incast.results.axes import axes_of
@@ -68,9 +69,8 @@ def sweep(
         ),
     ] = None,
     baseline: options.Baseline = None,
-    figures: Annotated[
-        bool, typer.Option("--figures/--no-figures", help="Draw a figure of each metric, or none.")
-    ] = True,
+    figures: options.Figures = None,
+    no_figures: options.NoFigures = False,
     jobs: options.JobsOnCores = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,
@@ -83,6 +83,8 @@ def sweep(
     Runs are kept as they end: the same command, or one with more values, makes only those that are
     missing. All schemes have the same arrivals with the same seed.
     """
+    shown = not (as_json or quiet)
+    formats = options.formats(figures, no_figures=no_figures, shown=shown)
     settings = studying.settings(jobs, scheduler, threads or "1", quiet=quiet, yes=yes)
     chosen = options.load(scenario, assignments)
     sweeping = late.sweeping
@@ -108,12 +110,13 @@ def sweep(
         if name not in found.metrics:
             print(f"note: {name}: no run has a value of it, or a bound", file=sys.stderr)
     there = [name for name in metrics if name in found.metrics]
-    drawn = _draw(found, there) if figures and not stopped else []
+    console = late.writing.console()
+    if shown:
+        late.sweeps.print_sweep(console, found, metrics, baseline)
+    drawn = [] if stopped else _draw(found, there, formats, visible=not quiet)
     if as_json:
         _print_json(found, baseline, drawn)
-    elif not quiet:
-        console = late.writing.console()
-        late.sweeps.print_sweep(console, found, metrics, baseline)
+    elif shown:
         late.sweeps.print_sweep_written(console, found, drawn)
     if stopped:
         raise typer.Exit(leaving.code())
@@ -162,15 +165,18 @@ def compare(
         late.sweeps.print_comparison(late.writing.console(), found, everything=everything)
 
 
-def _draw(found: "Sweep", metrics: list[str]) -> list[Path]:
+def _draw(
+    found: "Sweep", metrics: list[str], formats: Sequence[str], *, visible: bool
+) -> list[Path]:
     """Draws the figures, where that is possible; else says why not."""
-    if not metrics or not extras.have("figures"):
+    if not metrics or not formats:
         return []
     why = found.why_no_figures()
     if why is not None:
         print(f"note: not drawn: {why}", file=sys.stderr)
         return []
-    return found.write_figures(metrics)
+    with late.progress.drawing(visible=visible):
+        return found.write_figures(metrics, formats)
 
 
 def _print_json(found: "Sweep", baseline: str | None, drawn: list[Path]) -> None:

@@ -103,9 +103,8 @@ def tune(
             "that are there are not run again.",
         ),
     ] = None,
-    figures: Annotated[
-        bool, typer.Option("--figures/--no-figures", help="Draw figures, or none.")
-    ] = True,
+    figures: options.Figures = None,
+    no_figures: options.NoFigures = False,
     jobs: options.JobsOnCores = None,
     scheduler: options.Scheduler = None,
     threads: options.Threads = None,
@@ -119,6 +118,8 @@ def tune(
     missing. The result depends neither on the number of jobs nor on interruptions.
     """
     extras.need("tune")
+    shown = not (as_json or quiet)
+    formats = options.formats(figures, no_figures=no_figures, shown=shown)
     settings = studying.settings(jobs, scheduler, threads or "1", quiet=quiet, yes=yes)
     tuning, sweeping = late.tuning, late.sweeping
     chosen = [options.load(one, assignments) for one in scenario]
@@ -147,15 +148,17 @@ def tune(
     )
     every = [found.warnings, *(sweep.warnings for sweep in found.validation.values())]
     options.say_warnings(itertools.chain(*every), plan.warnings)
-    drawn = []
-    if figures and found.every and not stopped and extras.have("figures"):
-        drawn = found.write_figures()
-    if as_json:
-        _print_json(found, drawn)
-    elif not quiet:
-        console = late.writing.console()
+    console = late.writing.console()
+    if shown:
         late.tunings.print_tuning(console, found)
         late.tunings.print_validation(console, found)
+    drawn = []
+    if formats and found.every and not stopped:
+        with late.progress.drawing(visible=not quiet):
+            drawn = found.write_figures(formats=formats)
+    if as_json:
+        _print_json(found, drawn)
+    elif shown:
         late.tunings.print_tuning_written(console, found, drawn)
     if stopped:
         raise typer.Exit(leaving.code())

@@ -193,11 +193,14 @@ def call(
         Path | None,
         typer.Option(metavar="FILE", help="Record what congestion control does, for `replay`."),
     ] = None,
+    figures: options.Figures = None,
+    no_figures: options.NoFigures = False,
     as_json: options.AsJson = False,
     *,
     given: Given,
 ) -> None:
     """Call a server at a rate: latency of calls, RTT and sending rate."""
+    formats = options.formats_in(out, figures, no_figures=no_figures, shown=not as_json)
     measured, recorded = late.measured, late.recorded
     per_second = None if rate is None else _per_second(rate)
     most = in_flight or (1 if per_second is None else 1000)
@@ -237,11 +240,14 @@ def call(
     summary = measured.summary(found, size=size_bytes, cc=given["cc"])
     if out is not None:
         measured.write(out, found, summary)
-        if extras.have("figures"):
-            late.loads.write(out, found, title=f"{given['cc']} to {address}, calls of {size}")
-        else:
-            print(f"note: no figures: {extras.how('figures')}", file=sys.stderr)
     print(json.dumps(summary, indent=2) if as_json else measured.table(summary))
+    if out is not None and formats:
+        with late.progress.drawing(visible=not as_json):
+            late.loads.write(
+                out, found, formats, title=f"{given['cc']} to {address}, calls of {size}"
+            )
+    elif out is not None and not extras.have("figures"):
+        print(f"note: no figures: {extras.how('figures')}", file=sys.stderr)
     if found["gone"] is not None:
         raise IncastError(f"{found['gone']}; what was measured until then is shown")
     if found["interrupted"]:

@@ -7,6 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from incast.base import staging
+from incast.figures.catalogue import check_formats
 from incast.results import store
 from incast.results.study_files import StudyFolder
 
@@ -24,27 +25,31 @@ def save(figure: Figure, path: Path) -> None:
         figure.savefig(place, format=path.suffix[1:], metadata=dates.get(path.suffix))
 
 
-def save_both(figure: Figure, path: Path) -> list[Path]:
-    """Writes a figure as PNG and SVG, whole or not at all; returns their paths.
+def save_as(figure: Figure, path: Path, formats: Iterable[str]) -> list[Path]:
+    """Writes a figure in these formats, each whole or not at all; returns their paths.
 
     Raises:
         OSError: One cannot be written.
     """
     # The suffix is added: names of figures may have dots.
-    paths = [path.with_name(f"{path.name}.{suffix}") for suffix in ("png", "svg")]
+    paths = [path.with_name(f"{path.name}.{suffix}") for suffix in formats]
     for one in paths:
         save(figure, one)
     return paths
 
 
-def write(folder: StudyFolder, named: Iterable[tuple[str, Figure]]) -> list[Path]:
+def write(
+    folder: StudyFolder, named: Iterable[tuple[str, Figure]], formats: Iterable[str]
+) -> list[Path]:
     """Writes figures to the directory of a study; returns their paths.
 
     Raises:
+        FigureError: There is no such format.
         OutputError: They cannot be written.
     """
+    formats = check_formats(formats)
     place = folder.figures()
     try:
-        return [path for name, one in named for path in save_both(one, place / name)]
+        return [path for name, one in named for path in save_as(one, place / name, formats)]
     except OSError as error:
         raise store.unwritable(folder.place, error) from None

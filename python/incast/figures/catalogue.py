@@ -1,5 +1,9 @@
 """The figures of results: their names, and what each shows, without what draws them."""
 
+from collections.abc import Iterable
+
+from incast.figures.errors import FigureError
+
 ABOUT = {
     "rtt-cdf": "distribution of RTT samples, with published mean and 99th percentile",
     "rtt-ccdf": "tail of the RTT samples, log-log",
@@ -28,3 +32,19 @@ ABOUT = {
 
 FORMATS = ("png", "svg", "pdf")
 """The kinds of file that figures are written to."""
+
+USUAL_FORMATS = ("png",)
+"""The formats of figures for which nobody has asked for others."""
+
+
+def check_formats(formats: Iterable[str]) -> tuple[str, ...]:
+    """The formats, each once.
+
+    Raises:
+        FigureError: There is no such format.
+    """
+    asked = tuple(dict.fromkeys(formats))
+    for one in asked:
+        if one not in FORMATS:
+            raise FigureError(f"format {one}: expected {', '.join(FORMATS)}, or several of them")
+    return asked

@@ -1,6 +1,6 @@
 """Figures of a load: distributions of RTT and of latency, and both with the rate over time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,15 @@ _POINTS = 1000
 _INTERVALS = 250
 
 
-def write(out: Path, found: dict[str, Any], *, title: str) -> None:
-    """Draws the figures of a load that has replies, and writes them as PNG and SVG.
+def write(out: Path, found: dict[str, Any], formats: Iterable[str], *, title: str) -> None:
+    """Draws the figures of a load that has replies, and writes them in these formats.
 
     Raises:
         OutputError: They cannot be written.
     """
     with look.use(look.Look()):
         for name, figure in drawn(found, title=title).items():
-            canvas.save_both(canvas.on_canvas(figure), out / name)
+            canvas.save_as(canvas.on_canvas(figure), out / name, formats)
 
 
 def drawn(found: dict[str, Any], *, title: str) -> dict[str, Figure]:

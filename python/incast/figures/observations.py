@@ -1,12 +1,13 @@
 """Rates and RTTs of connections on Linux TCP over time."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
 from matplotlib.figure import Figure
 
 from incast.figures import look, style
-from incast.figures.canvas import on_canvas, save_both
+from incast.figures.canvas import on_canvas, save_as
 from incast.results import observations, store
 from incast.results.observations import Observed
 
@@ -15,7 +16,7 @@ _TOLD_APART = 10
 _POINTS = 250
 
 
-def write(directory: Path, observed: Observed) -> None:
+def write(directory: Path, observed: Observed, formats: Iterable[str]) -> None:
     """Draws what the table in the directory says, and puts the figures there.
 
     Raises:
@@ -24,7 +25,7 @@ def write(directory: Path, observed: Observed) -> None:
     rows = pl.read_parquet(directory / observations.TABLE, glob=False)
     try:
         for name, figure in draw(observed.title, rows).items():
-            save_both(figure, directory / name)
+            save_as(figure, directory / name, formats)
     except OSError as error:
         raise store.unwritable(directory, error) from None
 

@@ -1,16 +1,17 @@
 """The usual figures of a result, in its directory."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from incast.figures import gallery
-from incast.figures.canvas import save_both
+from incast.figures.canvas import save_as
 from incast.results import store
 from incast.results.record import Record
 from incast.results.records import Records
 from incast.results.store import Written
 
 
-def add(result: Record, written: Written) -> Written:
+def add(result: Record, written: Written, formats: Sequence[str]) -> Written:
     """Draws the usual figures of a result that is written, and puts them there.
 
     Raises:
@@ -20,7 +21,7 @@ def add(result: Record, written: Written) -> Written:
     names: list[str] = []
     with store.staged(written.directory) as place:
         for name, figure in gallery.draw_usual(Records((result,))).items():
-            names += [path.name for path in save_both(figure, place / name)]
+            names += [path.name for path in save_as(figure, place / name, formats)]
         # First the names, then the files: `run.json` knows every file at all times.
         tables = [path.name for path in written.tables]
         (place / store.RUN).write_text(store.describe(result, [*names, *tables]), encoding="utf-8")

@@ -1,7 +1,7 @@
 """Reports of connections on Linux TCP, kept in a directory as a table."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +37,6 @@ _GAUGES = {
     "dctcp": ("alpha", "", "estimate of the fraction of marked packets"),
 }
 FIGURES = ("rate", "rtt")
-SUFFIXES = ("png", "svg")
 _EMPTY = {"timely": ("counter",), "rtcp": (), "dctcp": ("counter", "branch")}
 
 
@@ -55,8 +54,10 @@ class Observed:
         return f"{self.name} ({self.algorithm})"
 
 
-def fill(directory: Path, observed: Observed, record: Path) -> None:
+def fill(directory: Path, observed: Observed, record: Path, formats: Iterable[str]) -> None:
     """Makes a table and the mark of what the program recorded there.
+
+    Figures in these formats may be put there later.
 
     Raises:
         IncastError: It recorded nothing.
@@ -69,8 +70,7 @@ def fill(directory: Path, observed: Observed, record: Path) -> None:
         )
     info = _info(observed, rows)
     rows.write_parquet(directory / TABLE, metadata={"incast": json.dumps(info)})
-    # Figures come last, and may be stopped.
-    files = [KIND.mark, TABLE, *(f"{name}.{suffix}" for name in FIGURES for suffix in SUFFIXES)]
+    files = [KIND.mark, TABLE, *(f"{name}.{suffix}" for suffix in formats for name in FIGURES)]
     mark = {
         "incast": _core.__version__,
         "name": observed.name,

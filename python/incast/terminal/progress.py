@@ -7,6 +7,8 @@ from functools import partial
 
 from rich import progress as bars
 from rich.console import Console
+from rich.live import Live
+from rich.text import Text
 
 Advance = Callable[[float, int], bool]
 """The callback of a run, with simulated seconds and events; the run goes on while it is True."""
@@ -134,6 +136,17 @@ def bar_of_study(*, visible: bool) -> Iterator[Callable[[int, int, int], None]]:
             display.update(task, completed=done + failed, total=runs, description=text)
 
         yield show
+
+
+@contextmanager
+def drawing(*, visible: bool) -> Iterator[None]:
+    """Says on stderr that figures are drawn for as long as it takes, if stderr is a terminal."""
+    console = _terminal(visible=visible)
+    if console is None:
+        yield
+        return
+    with Live(Text("drawing"), console=console, auto_refresh=False, transient=True):
+        yield
 
 
 def _terminal(*, visible: bool) -> Console | None:

@@ -19,7 +19,7 @@ from incast.results.saturation import Point, Saturation
 from incast.results.seeds import SIGNS
 from incast.results.store import Written
 from incast.terminal import cells, numbers
-from incast.terminal.writing import grid_of, print_columns, say, say_no_figures, wrapped
+from incast.terminal.writing import grid_of, print_columns, say, say_figures, wrapped
 
 # Columns of the comparison: heading, key of the summary.
 _COLUMNS = (
@@ -241,7 +241,7 @@ def _of_messages(difference: Difference, ratio: SlowdownRatio) -> str:
     )
 
 
-def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
+def print_saturation(out: Console, found: Saturation) -> None:
     """Prints a row for each scheme and load, then the load at which each scheme saturates."""
     say(out, f"{found.title} (seed {found.seed})", style="bold")
     for scheme in found.schemes:
@@ -264,9 +264,13 @@ def print_saturation(out: Console, found: Saturation, directory: Path) -> None:
             wrapped(out, "", f"warning: {doubts}")
     if not found.complete:
         say(out, "* incomplete: stopped; the same command goes on from here.", style="bold")
+
+
+def print_saturation_written(out: Console, directory: Path, drawn: Sequence[Path]) -> None:
+    """The directory of a search."""
     out.print()
     say(out, f"Wrote {directory}{os.sep}")
-    say_no_figures(out)
+    say_figures(out, drawn, "figures")
 
 
 def _slowdown(point: Point) -> str:
@@ -309,15 +313,12 @@ def print_written(out: Console, written: Written, *, short: bool = False) -> Non
     """Prints the directory of the result, and unless `short`, its files."""
     if short:
         say(out, f"Wrote {written.directory}{os.sep}")
-        say_no_figures(out)
+        say_figures(out)
         return
     out.print()
     say(out, f"Wrote {written.directory}{os.sep}")
     say(out, f"  run      {written.run.name}, {written.scenario.name}")
-    figures = ", ".join(dict.fromkeys(path.stem for path in written.figures))
-    if figures:
-        wrapped(out, "  figures  ", f"{figures} (each .png and .svg)")
-    say_no_figures(out)
+    say_figures(out, written.figures)
     tables = ", ".join(path.stem for path in written.tables)
     wrapped(out, "  tables   ", f"{tables} (each .parquet)")
 

@@ -36,9 +36,14 @@ def say(out: Console, text: str, style: str | None = None) -> None:
     out.print(text, style=style, soft_wrap=True)
 
 
-def say_no_figures(out: Console) -> None:
-    """Says what figures take, where it is not installed."""
-    if not extras.have("figures"):
+def say_figures(out: Console, drawn: Sequence[Path] = (), folder: str = "") -> None:
+    """The names of figures and their formats, or what figures take where it is not installed."""
+    if drawn:
+        names = ", ".join(dict.fromkeys(path.stem for path in drawn))
+        *others, last = dict.fromkeys(path.suffix for path in drawn)
+        kinds = f"{', '.join(others)} and {last}" if others else last
+        wrapped(out, "  figures  ", f"{names} (each {kinds}{folder and f', in {folder}'})")
+    elif not extras.have("figures"):
         say(out, f"  figures  none: matplotlib is not installed: {extras.how('figures')}")
 
 
@@ -47,10 +52,7 @@ def say_written(out: Console, place: Path | None, files: str, drawn: Sequence[Pa
     out.print()
     say(out, f"Wrote {place or Path()}{os.sep}")
     say(out, f"  {files}")
-    names = ", ".join(dict.fromkeys(path.stem for path in drawn))
-    if names:
-        wrapped(out, "  figures  ", f"{names} (each .png and .svg, in {drawn[0].parent.name})")
-    say_no_figures(out)
+    say_figures(out, drawn, "figures")
 
 
 def of_seeds(seeds: Sequence[int]) -> str:
