@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import incast
 from incast.api.result import Results
 from incast.figures import distributions, gallery, latency, sizes
-from incast.figures.canvas import save_as
+from incast.figures.canvas import save, save_as
 from incast.results.seeds import spread
 from synthetic import everything, made_up
 
@@ -82,7 +82,9 @@ def test_rates_has_a_panel_per_scheme_and_a_line_per_flow(figures: dict[str, Fig
         "line-rate: 40 flows",
     ]
     for axes in panels:
-        assert len(axes.get_lines()) == 41  # and the equal share
+        (flows,) = axes.collections
+        assert len(flows.get_paths()) == 40
+        assert len(axes.get_lines()) == 1  # the equal share
 
 
 def test_schemes_differ_without_colour(figures: dict[str, Figure]) -> None:
@@ -108,6 +110,15 @@ def test_files_are_written_in_all_formats(result: incast.Result, tmp_path: Path)
     assert [path.name for path in paths] == ["q.1.png", "q.1.svg"]
     assert paths[0].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in paths[1].read_text()
+
+
+@pytest.mark.parametrize("name", ["queue", "rates", "rtt-cdf"])
+def test_a_picture_is_the_same_whether_it_is_laid_out_once_or_when_it_is_drawn(
+    result: incast.Result, tmp_path: Path, name: str
+) -> None:
+    save_as(result.figure(name), tmp_path / "once", ["png"])
+    save(result.figure(name), tmp_path / "drawn.png")
+    assert (tmp_path / "once.png").read_bytes() == (tmp_path / "drawn.png").read_bytes()
 
 
 def test_pyplot_is_left_alone() -> None:
@@ -280,7 +291,7 @@ def test_bars_of_several_seeds_have_intervals_and_those_of_one_have_none(
         *((name, 2) for name in ("rtt-cdf", "rtt-ccdf", "delay-pdf", "delay-cdf", "delay-ccdf")),
         *((name, 2) for name in ("fct-cdf", "fct-ccdf", "request-cdf", "queue", "jain")),
         *((name, 4) for name in ("slowdown-by-size", "fct-by-size")),  # median and p99
-        ("rates", 1),  # a panel for each scheme
+        ("rates", 2),  # a panel for each scheme, with the flows of a seed
     ],
 )
 def test_curves_of_several_seeds_have_bands(short: incast.Scenario, name: str, bands: int) -> None:
@@ -290,8 +301,9 @@ def test_curves_of_several_seeds_have_bands(short: incast.Scenario, name: str, b
     assert {len(axes.collections) for axes in figure.axes} == {bands}
     one = Results(tuple(seeds[:1])).figure(name)
     assert "bands: from the" not in one.get_suptitle()
-    if name != "queue":  # whose band reaches to the maximum
-        assert not any(axes.collections for axes in one.axes)
+    # Of `queue` a band reaches to the maximum, `rates` has the flows.
+    rest = {"queue": 2, "rates": 1}.get(name, 0)
+    assert {len(axes.collections) for axes in one.axes} == {rest}
 
 
 def test_a_band_reaches_from_the_least_to_the_greatest_of_the_seeds(
@@ -324,7 +336,7 @@ def test_slowdown_by_size_is_usual_where_there_are_several_sizes(short: incast.S
         )  # fmt: skip
         results = Results((made_up(short, "timely", "dctcp", fct=fct),))
         assert "slowdown-by-size" in gallery.available(results)
-        return gallery.usual(results)
+        return [*gallery.draw_usual(results)]
 
     assert usual([1000]) == []
     assert usual([1000, 10_000]) == ["slowdown-by-size"]

@@ -96,3 +96,7 @@ class Drawing:
             return "nothing was run"
         why = None if self.rows is None else self.rows.why_not(results)
         return why or self.empty(results)
+
+    def why_left_out(self, results: Records) -> str | None:
+        """The reason why nobody gets the figure without naming it, None if it is drawn."""
+        return self.why_not(results) or self.too_little(results)

@@ -40,7 +40,11 @@ def draw(
         ParameterError: The baseline is none of the schemes, or alone.
     """
     check(name, results)
-    with use(look or Look()):
+    return _draw(name, results, baseline, look or Look())
+
+
+def _draw(name: str, results: Records, baseline: str | None, look: Look) -> Figure:
+    with use(look):
         if baseline is not None and name == DIFFERENCES:
             figure = bars.of_differences(results, baseline)
         else:
@@ -69,19 +73,11 @@ def available(results: Records) -> list[str]:
 
 def left_out(results: Records) -> dict[str, str]:
     """The figures that nobody gets without naming them, each with the reason."""
-    why = {
-        name: drawing.why_not(results) or drawing.too_little(results)
-        for name, drawing in DRAWINGS.items()
-    }
+    why = {name: drawing.why_left_out(results) for name, drawing in DRAWINGS.items()}
     return {name: text for name, text in why.items() if text}
 
 
-def usual(results: Records) -> list[str]:
-    """The figures that a run writes by itself, of those that can be drawn."""
-    without = left_out(results)
-    return [name for name in _USUAL if name not in without]
-
-
 def draw_usual(results: Records) -> dict[str, Figure]:
-    """The usual figures by name, those for which there is anything to draw."""
-    return {name: draw(name, results) for name in usual(results)}
+    """The figures that a run draws by itself by name, those for which there is anything to draw."""
+    wanted = [name for name in _USUAL if DRAWINGS[name].why_left_out(results) is None]
+    return {name: _draw(name, results, None, Look()) for name in wanted}

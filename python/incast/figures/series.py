@@ -2,6 +2,7 @@
 
 import numpy as np
 import polars as pl
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from incast.figures import style
@@ -131,11 +132,13 @@ def rates(results: Records) -> Figure:
         series = rows.filter(pl.col("seed") == seed)
         binned = style.binned(series, pl.col("goodput_gbps").mean(), by="flow", points=_RATE_POINTS)
         flows = binned.partition_by("flow", maintain_order=True)
-        for flow in flows:
-            axes.plot(
-                flow["time_ms"].to_numpy(), flow["goodput_gbps"].to_numpy(),
-                color=style.line(index)["color"], linewidth=style.thin(0.4), alpha=0.55,
-            )  # fmt: skip
+        # One artist: matplotlib takes as long for each line of its own as for a hundred of these.
+        lines = [flow.select("time_ms", "goodput_gbps").to_numpy() for flow in flows]
+        colour = style.line(index)["color"]
+        axes.add_collection(
+            LineCollection(lines, colors=colour, linewidths=style.thin(0.4), alpha=0.55)
+        )
+        axes.autoscale_view()
         if len(case.results) > 1:
             style.band(axes, *_all_flows(rows), index)
         style.shade_unmeasured(axes, results)
