@@ -441,3 +441,42 @@ def test_long_labels_leave_narrow_panels_their_room(name: str) -> None:
         assert not any(box.overlaps(other) for other in labels[number + 1 :])
     panels = [axes.get_window_extent().width for axes in figure.axes]
     assert min(panels) > figure.bbox.width / 5
+
+
+@pytest.mark.parametrize("name", ["fct-cdf", "queue", "rates", "slowdown-by-size", "utilisation"])
+def test_each_load_has_a_panel_and_a_scheme_looks_the_same_in_all(
+    short: incast.Scenario, name: str
+) -> None:
+    loads = [short.with_set(f"traffic.0.connections={count}") for count in (1, 2)]
+    figure = Results(
+        tuple(everything(load, "timely", "dctcp", messages=300) for load in loads)
+    ).figure(name)
+    assert [part.get_suptitle() for part in figure.subfigs] == ["connections=1", "connections=2"]
+    panels = [part.axes for part in figure.subfigs]
+    looks = [
+        [(line.get_color(), str(line.get_linestyle())) for axes in one for line in axes.get_lines()]
+        for one in panels
+    ]
+    assert looks[0] == looks[1]
+    for first, second in zip(*panels, strict=True):
+        assert (first.get_xlim(), first.get_ylim()) == (second.get_xlim(), second.get_ylim())
+    assert len(legend(figure)) == len(set(legend(figure)))
+    assert not [item for part in figure.subfigs for item in part.legends]
+
+
+def test_one_scheme_at_several_loads_is_drawn_in_one_panel(short: incast.Scenario) -> None:
+    loads = [short.with_set(f"traffic.0.connections={count}") for count in (1, 2)]
+    figure = Results(tuple(everything(load, "timely", messages=300) for load in loads)).figure(
+        "fct-cdf"
+    )
+    assert not figure.subfigs
+    assert legend(figure) == ["timely, connections=1", "timely, connections=2"]
+
+
+def test_a_figure_by_size_shows_the_percentile_that_is_asked_for(short: incast.Scenario) -> None:
+    result = everything(short, "timely", "dctcp", messages=300)
+    axes = result.figure("slowdown-by-size", only="p99").axes[0]
+    assert [line.get_label() for line in axes.get_lines()] == ["timely", "dctcp"]
+    assert axes.get_ylabel() == "p99 of slowdown"
+    both = {line.get_label() for line in result.figure("slowdown-by-size").axes[0].get_lines()}
+    assert both == {f"{cc}: {of}" for cc in ("timely", "dctcp") for of in ("p99", "median")}

@@ -126,6 +126,8 @@ def test_plot_says_as_json_what_it_wrote(command: Command, written: str) -> None
         (("plot", "RESULT", "--figure", "request-cdf"), "there is rtt-cdf, rtt-ccdf"),
         (("plot", "RESULT", "--figure", "rtt-cfd"), "did you mean rtt-cdf"),
         (("plot", "RESULT", "--format", "gif"), "expected png, svg, pdf"),
+        (("plot", "RESULT", "--only", "p9"), "--only p9: expected p99 or median"),
+        (("plot", "RESULT", "--only", "p99", "--figure", "queue"), "slowdown-by-size or fct-by"),
         (("plot", "RESULT", "--out", "RESULT"), "choose another directory"),
         (("plot", "RESULT", "RESULT"), "both hold the run of timely with seed 1"),
         (("show", "."), "holds no result of incast"),

@@ -95,6 +95,7 @@ class Result(Record):
         *,
         schemes: Sequence[str] | Mapping[str, str] | None = None,
         flows: Sequence[int] = (),
+        only: str | None = None,
         width: str | float | None = None,
         title: bool = True,
         style: str | os.PathLike[str] | None = None,
@@ -105,6 +106,7 @@ class Result(Record):
             name: The figure.
             schemes: The schemes to draw, in this order, or a label for each; all if None.
             flows: The flows that `state` shows; the first one if there is none.
+            only: The percentile that figures by size show, `p99` or `median`; both if None.
             width: A length such as `3.3in` or `84mm`, or inches; 7 inches if None.
             title: Whether it has a title. What the title says of bands is the figure's label, too.
             style: A matplotlib style sheet that comes on top of ours: a file, or a name.
@@ -115,7 +117,7 @@ class Result(Record):
         """
         shown = Results((self,))
         return shown.figure(
-            name, schemes=schemes, flows=flows, width=width, title=title, style=style
+            name, schemes=schemes, flows=flows, only=only, width=width, title=title, style=style
         )
 
     def plot(self) -> "dict[str, Figure]":
@@ -179,6 +181,7 @@ class Results(Records):
         *,
         schemes: Sequence[str] | Mapping[str, str] | None = None,
         flows: Sequence[int] = (),
+        only: str | None = None,
         width: str | float | None = None,
         title: bool = True,
         style: str | os.PathLike[str] | None = None,
@@ -190,6 +193,7 @@ class Results(Records):
             baseline: With it, `bars` shows the differences of the other schemes to that one.
             schemes: The schemes to draw, in this order, or a label for each; all if None.
             flows: The flows that `state` shows; the first one if there is none.
+            only: The percentile that figures by size show, `p99` or `median`; both if None.
             width: A length such as `3.3in` or `84mm`, or inches; 7 inches if None.
             title: Whether it has a title. What the title says of bands is the figure's label, too.
             style: A matplotlib style sheet that comes on top of ours: a file, or a name.
@@ -200,6 +204,7 @@ class Results(Records):
                 has the label of another one.
         """
         shown = (self if schemes is None else self.of_schemes(schemes)).of_flows(flows)
+        shown = shown.of_percentile(only)
         return gallery.draw(name, shown, baseline, look.Look.of(width, title=title, style=style))
 
     def _places(self, target: Path) -> dict[Path, Result]:

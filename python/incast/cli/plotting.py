@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from incast.cli import completing, late, options
-from incast.figures.catalogue import ABOUT, FORMATS, check_formats
+from incast.figures.catalogue import ABOUT, BY_SIZE, FORMATS, PERCENTILES, check_formats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # they import Polars and matplotlib
@@ -51,6 +51,12 @@ def plot(
             min=0, metavar="N", help="A flow that `state` shows; may be repeated; the first if not."
         ),
     ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(PERCENTILES), help="The percentile that figures by size show; both."
+        ),
+    ] = None,
     width: Annotated[
         str | None,
         typer.Option(metavar="LENGTH", help="Such as 3.3in, 8.4cm or 84mm; 7in if not given."),
@@ -81,12 +87,15 @@ def plot(
     results = late.result.open_result(*directories) if directories else None
     if results is not None:
         results = (results.of_schemes(cc) if cc else results).of_flows(flow or ())
+        results = results.of_percentile(only)
     if list_them:
         _print_list(_why_not(results), as_json=as_json)
         return
     if results is None:
         raise typer.BadParameter("expected the directory of a result, or --list")
     formats = check_formats(form.split(","))
+    if only not in (None, *PERCENTILES):
+        raise typer.BadParameter(f"--only {only}: expected {' or '.join(PERCENTILES)}")
     if (out / "run.json").exists():
         # The next run would refuse to replace a directory with files that it did not write.
         raise late.store.OutputError(
@@ -96,7 +105,7 @@ def plot(
     # All figures are checked before any is written: a wrong name leaves nothing behind.
     left_out = {} if figure else late.gallery.left_out(results)
     names = list(dict.fromkeys(figure or (name for name in ABOUT if name not in left_out)))
-    _check_options(names, baseline, flow)
+    _check_options(names, baseline, flow, only)
     for name in names:
         late.gallery.check(name, results)
     if baseline is not None:
@@ -118,17 +127,20 @@ def plot(
         print(f"note: for the caption of {', '.join(of)}: {remark}", file=sys.stderr)
 
 
-def _check_options(names: list[str], baseline: str | None, flow: list[int] | None) -> None:
+def _check_options(
+    names: list[str], baseline: str | None, flow: list[int] | None, only: str | None
+) -> None:
     """Refuses an option of a figure that is not drawn."""
     gallery = late.gallery
-    for option, value, figure, shows in (
-        ("--baseline", baseline, gallery.DIFFERENCES, "differences"),
-        ("--flow", flow[0] if flow else None, gallery.STATE, "single flows"),
+    for option, value, figures, shows in (
+        ("--baseline", baseline, (gallery.DIFFERENCES,), "differences"),
+        ("--flow", flow[0] if flow else None, (gallery.STATE,), "single flows"),
+        ("--only", only, BY_SIZE, "percentiles by size"),
     ):
-        if value is not None and figure not in names:
+        if value is not None and not {*figures} & {*names}:
             raise typer.BadParameter(
-                f"{option} {value}: only the figure {figure} shows {shows}; name it with --figure, "
-                f"too, or leave {option} out"
+                f"{option} {value}: only the figure {' or '.join(figures)} shows {shows}; name it "
+                f"with --figure, too, or leave {option} out"
             )
 
 

@@ -30,6 +30,12 @@ ABOUT = {
 }
 """A line for each figure, in the order of a list of them."""
 
+PERCENTILES = ("p99", "median")
+"""The percentiles of figures by size."""
+
+BY_SIZE = ("slowdown-by-size", "fct-by-size")
+"""The figures that have them."""
+
 FORMATS = ("png", "svg", "pdf")
 """The kinds of file that figures are written to."""
 

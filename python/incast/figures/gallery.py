@@ -6,7 +6,7 @@ Figures are made without pyplot: no global state, no window.
 from matplotlib.figure import Figure
 
 from incast.base.words import nearest
-from incast.figures import bars, distributions, latency, layers, series, sizes, state, style
+from incast.figures import apart, bars, distributions, latency, layers, series, sizes, state, style
 from incast.figures.canvas import on_canvas
 from incast.figures.catalogue import ABOUT
 from incast.figures.drawing import Drawing
@@ -26,6 +26,8 @@ DIFFERENCES = "bars"
 STATE = "state"
 """The figure that shows single flows, which can be chosen."""
 
+# These have a row for each scheme of each scenario.
+_ROWS = ("rpc-latency", DIFFERENCES)
 # The figures that a run writes by itself; `incast plot` draws the others.
 _USUAL = ("rtt-cdf", "queue", "rates", "slowdown-by-size", "request-cdf")
 
@@ -47,10 +49,17 @@ def _draw(name: str, results: Records, baseline: str | None, look: Look) -> Figu
     with use(look):
         if baseline is not None and name == DIFFERENCES:
             figure = bars.of_differences(results, baseline)
+        elif name not in _ROWS and len(panels := _apart(DRAWINGS[name], results)) > 1:
+            return on_canvas(apart.draw(DRAWINGS[name], results, panels))
         else:
             figure = DRAWINGS[name].draw(results)
         style.fold(figure)
         return on_canvas(figure)
+
+
+def _apart(drawing: Drawing, results: Records) -> dict[str, Records]:
+    """The scenarios that have a panel each, with their names."""
+    return {name: one for name, one in results.apart.items() if drawing.why_not(one) is None}
 
 
 def check(name: str, results: Records) -> None:

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from incast.figures import ideals, style
+from incast.figures.catalogue import PERCENTILES
 from incast.figures.drawing import Drawing, Rows
 from incast.figures.style import Floats
 from incast.results.measures import bound_of
@@ -23,10 +24,12 @@ _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B"))
 def by_size(results: Records, *, rows: Rows, value: str, unit: str, y: str) -> Figure:
     """A panel for each traffic; of several seeds, the mean of their percentiles in each bin."""
     traffics = rows.by_traffic(results)
-    tails = {f"{value}_p99{unit}": "p99", f"{value}_p50{unit}": "median"}
+    names = dict(zip(PERCENTILES, (f"{value}_p99{unit}", f"{value}_p50{unit}"), strict=True))
+    shown = PERCENTILES if results.only is None else (results.only,)
+    tails = {names[one]: one for one in shown}
     every = [own for cases in traffics.values() for _, _, own in cases]
     notes = ["lines: mean over the seeds in each bin"] if len(results.seeds) > 1 else []
-    if any((own["posted"] < _FEW).any() for own in every):
+    if "p99" in shown and any((own["posted"] < _FEW).any() for own in every):
         notes.append(f"in bins of fewer than {_FEW} messages p99 is the slowest one")
     if any(_bounded(own, name).any() for own in every for name in tails):
         notes.append("arrows: at least so much, that message had not finished")
@@ -37,7 +40,7 @@ def by_size(results: Records, *, rows: Rows, value: str, unit: str, y: str) -> F
         for index, case, own in cases:
             colour, mark = style.line(index)["color"], style.marker(index)
             for (name, label), part, fill in zip(
-                tails.items(), (1.0, 0.55), ("full", "none"), strict=True
+                tails.items(), (1.0, 0.55), ("full", "none"), strict=False
             ):
                 bins = _bins(own, name)
                 places, line = middle(bins), bins["mean"].to_numpy()
@@ -45,7 +48,7 @@ def by_size(results: Records, *, rows: Rows, value: str, unit: str, y: str) -> F
                     places, line, color=colour, marker=mark, fillstyle=fill,
                     markersize=5 * style.scale(), linewidth=style.thin(part),
                     linestyle=style.line(index)["linestyle"],
-                    label=f"{case.label}: {label}",
+                    label=case.label if results.only else f"{case.label}: {label}",
                 )  # fmt: skip
                 for at in np.flatnonzero(bins["bounded"].to_numpy()):
                     style.arrow(axes, (places[at], line[at]), "at least", colour)
@@ -54,10 +57,10 @@ def by_size(results: Records, *, rows: Rows, value: str, unit: str, y: str) -> F
                     style.band(axes, places, low, high, index)
                     heights += [*bins["least"].drop_nulls(), *bins["greatest"].drop_nulls()]
                 heights += bins["mean"].drop_nulls().to_list()
-        if (found := ideals.rows(results, traffic)) is not None:
+        if "p99" in shown and (found := ideals.rows(results, traffic)) is not None:
             bins = _bins(pl.concat([own for _, _, own in cases]), next(iter(tails)))
             heights += ideals.by_size(axes, found, bins, middle(bins), slowdown=value == "slowdown")
-        axes.set_ylabel(y)
+        axes.set_ylabel(f"{results.only} of {y}" if results.only else y)
         positive = [height for height in heights if height > 0]
         if positive:
             style.logarithmic(axes, "y", min(positive), max(positive))

@@ -3,9 +3,12 @@
 Schemes differ in colour and in line style, so that a figure survives grey printing.
 """
 
+import contextlib
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
@@ -42,9 +45,36 @@ ARROWS = "open markers with arrows: at least so much"
 WHISKERS = "whiskers: from the least to the greatest of the seeds"
 
 
+@dataclass
+class Part:
+    """A part of a figure, in which a drawing is made as if it were a figure of its own."""
+
+    figure: Figure
+    name: str
+    """The name above it."""
+    width: float
+    """In inches."""
+    height: float = 0.0
+    """The height that the drawing would have by itself, for the usual width."""
+
+
+_PART: ContextVar[Part | None] = ContextVar("part", default=None)
+
+
+@contextlib.contextmanager
+def within(part: Part) -> Iterator[None]:
+    """Drawings of the block are made in a part, without the title and the legend of all parts."""
+    token = _PART.set(part)
+    try:
+        yield
+    finally:
+        _PART.reset(token)
+
+
 def width() -> float:
-    """The width of the figure in inches."""
-    return look.current().width
+    """The width of the figure, or of the part that is drawn, in inches."""
+    part = _PART.get()
+    return part.width if part else look.current().width
 
 
 def scale() -> float:
@@ -72,6 +102,9 @@ def beside(label: str) -> str:
 
 def blank(height: float) -> Figure:
     """A figure without panels; narrow ones are less tall, but not in proportion."""
+    if part := _PART.get():
+        part.height = height
+        return part.figure
     return look.DrawnFigure(width(), height * (width() / look.WIDTH) ** 0.6)
 
 
@@ -193,7 +226,9 @@ def headline(figure: Figure, results: Records, note: str = "") -> None:
     The remark is the figure's label, too: without a title it belongs into a caption.
     """
     figure.set_label(note)
-    if look.current().title:
+    if part := _PART.get():
+        figure.suptitle(part.name, fontsize="medium")
+    elif look.current().title:
         text = textwrap.fill(results.title, letters(80))
         remark = f"\n{textwrap.fill(note, letters(84))}" if note else ""
         figure.suptitle(f"{text}{remark}", fontsize="medium")
@@ -207,13 +242,16 @@ def _grow(figure: Figure, lines: int) -> None:
         figure.set_figheight(figure.get_figheight() + lines * line)
 
 
-def fold(figure: Figure) -> None:
-    """Folds the labels beside panels that are less tall than the labels are long."""
+def fold(figure: Figure, parts: int = 1) -> None:
+    """Folds the labels beside panels that are less tall than the labels are long.
+
+    There may be several parts one above the other.
+    """
     letter = 0.55 * float(mpl.rcParams["font.size"]) / 72
     for axes in figure.axes:
         place = axes.get_subplotspec()
         rows = place.get_gridspec().nrows if place else 1
-        room = max(12, int(0.6 * figure.get_figheight() / rows / letter))
+        room = max(12, int(0.6 * figure.get_figheight() / rows / parts / letter))
         axes.set_ylabel(
             textwrap.fill(axes.get_ylabel(), room, break_long_words=False, break_on_hyphens=False)
         )
@@ -232,7 +270,7 @@ def legend(figure: Figure, results: Records) -> None:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     labels, handles = list(found), list(found.values())
-    if not labels:
+    if not labels or _PART.get():
         return
     columns = _columns(labels)
     _grow(figure, -(-len(labels) // columns) - 3)
@@ -351,6 +389,7 @@ def shade_unmeasured(axes: Axes, results: Records, *, words: bool = True) -> Non
         inside = share > _NARROWEST
         before = inside == (name == "warm-up")
         said = f"{name},{' ' if share > _WIDE or not inside else chr(10)}not measured"
+        said = name if _PART.get() else said
         arrow = "" if inside else "←" if name == "warm-up" else "→"
         axes.annotate(
             f"{said} {arrow}" if before and arrow else f"{arrow} {said}" if arrow else said,

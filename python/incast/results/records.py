@@ -86,6 +86,8 @@ class Records:
     """The schemes to show, in this order, each with its label; all if there is none."""
     flows: tuple[int, ...] = ()
     """The flows that the figure `state` shows; the first one if there is none."""
+    only: str | None = None
+    """The percentile that figures by size show, `median` or `p99`; both if None."""
 
     def __post_init__(self) -> None:
         """Refuses to count one run twice."""
@@ -107,7 +109,7 @@ class Records:
         """Whether all results are the same, in this order, and shown in the same way."""
         if not isinstance(other, Records):
             return NotImplemented
-        return (self.members, self.shown, self.flows) == (other.members, other.shown, other.flows)
+        return self.__getstate__() == other.__getstate__()
 
     def __hash__(self) -> int:
         """A hash of the results."""
@@ -115,7 +117,7 @@ class Records:
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields for pickle and copy."""
-        return {"members": self.members, "shown": self.shown, "flows": self.flows}
+        return {name: getattr(self, name) for name in ("members", "shown", "flows", "only")}
 
     def __repr__(self) -> str:
         """A line for each of them."""
@@ -142,6 +144,16 @@ class Records:
             (name, tuple(sorted(self._cases(name, group), key=lambda case: case.place)))
             for name, group in zip(self._names, self._groups, strict=True)
         )
+
+    @cached_property
+    def apart(self) -> dict[str, Self]:
+        """Each scenario by itself, with its name, if all have the same schemes, two at least."""
+        found = {
+            name: replace(self, members=tuple(group))
+            for name, group in zip(self._names, self._groups, strict=True)
+        }
+        labels = {tuple(case.label for case in one.cases) for one in found.values()}
+        return found if len(labels) == 1 and len(labels.pop()) > 1 and len(found) > 1 else {}
 
     @cached_property
     def doubts(self) -> list[str]:
@@ -185,6 +197,10 @@ class Records:
     def of_flows(self, flows: Iterable[int]) -> Self:
         """These results, of which the figure `state` shows the named flows."""
         return replace(self, flows=tuple(dict.fromkeys(flows)))
+
+    def of_percentile(self, only: str | None) -> Self:
+        """These results, of which figures by size show one percentile alone; both if None."""
+        return replace(self, only=only)
 
     @property
     def complete(self) -> bool:
