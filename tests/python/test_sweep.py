@@ -347,6 +347,43 @@ def test_figures_are_lines_and_maps(
         found.figure("rtt_p9_us")
 
 
+def test_plot_and_show_take_a_sweep(
+    whole: incast.Sweep, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = str(whole.directory)
+    done = command("plot", place, "--figure", "rtt_mean_us", "--format", "svg,png", "--no-title")
+    assert done.out == "Wrote figures/rtt_mean_us.svg\nWrote figures/rtt_mean_us.png\n"
+    assert done.err.startswith("note: for the caption of rtt_mean_us: means over 3 seeds")
+    figure = whole.figure("rtt_mean_us", width="3.3in", schemes={"dctcp": "DCTCP"})
+    assert figure.get_figwidth() == 3.3
+    assert figure.axes[0].get_title(loc="left") == "DCTCP"
+    shown = command("show", place, "--metric", "rtt_mean_us", "--baseline", "dctcp").out
+    assert "Differences to dctcp, seed by seed" in shown
+    assert "rtt_p99" not in shown
+    said = json.loads(command("show", place, "--json").out)
+    assert said["summary"] == whole.summary.to_dicts()
+    assert json.loads(command("plot", place, "--list", "--json").out)[0]["name"] in whole.metrics
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["plot", "--only", "p99"], "--only: figures of a sweep have none"),
+        (["plot", "--figure", "rtt-cdf"], "metric rtt-cdf: no figure of these runs"),
+        (["plot", "--cc", "swift"], "swift: none of the schemes"),
+        (["plot", "--width", "9"], "width 9: expected a length"),
+        (["show", "--metric", "rtt"], "metric rtt: no figure of these runs"),
+        (["show", "."], "holds a sweep, which is shown by itself"),
+    ],
+)
+def test_what_a_sweep_does_not_have_is_refused(
+    whole: incast.Sweep, command: Command, arguments: list[str], why: str
+) -> None:
+    assert why in command(arguments[0], str(whole.directory), *arguments[1:]).error
+    assert not Path("figures").exists()
+
+
 @pytest.mark.usefixtures("made")
 def test_too_many_panels_are_told(short: incast.Scenario, tmp_path: Path) -> None:
     many = {**VARY, "cc.timely.beta": "0.1..0.7/0.1"}

@@ -1,7 +1,7 @@
 """A sweep as Python has it: its dataset, statistics, figures and files."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,17 +83,33 @@ class Sweep(SweepRecord):
         """
         return drawn.why_not(self)
 
-    def figure(self, metric: str) -> "Figure":
+    def figure(
+        self,
+        metric: str,
+        *,
+        schemes: Sequence[str] | Mapping[str, str] | None = None,
+        width: str | float | None = None,
+        title: bool = True,
+        style: str | os.PathLike[str] | None = None,
+    ) -> "Figure":
         """The figure of a metric: lines with bands over one axis, heat maps over two.
 
+        Args:
+            metric: The figure of runs.
+            schemes: The schemes to draw, in this order, or a label for each; all if None.
+            width: A length such as `3.3in` or `84mm`, or inches; 7 inches if None.
+            title: Whether it has a title. What the title says of bands is the figure's label, too.
+            style: A matplotlib style sheet that comes on top of ours: a file, or a name.
+
         Raises:
-            FigureError: There are too many panels.
+            FigureError: There are too many panels, or no such look.
             MissingExtraError: matplotlib is not installed.
-            ParameterError: There is no such metric.
+            ParameterError: There is no such metric or scheme.
         """
         self.check_metrics([metric])
-        with look.use(look.Look()):
-            return canvas.on_canvas(drawn.draw(self, metric))
+        shown = self if schemes is None else self.of_schemes(schemes)
+        with look.use(look.Look.of(width, title=title, style=style)):
+            return canvas.on_canvas(drawn.draw(shown, metric))
 
     def write_figures(
         self, metrics: Sequence[str] = (), formats: Sequence[str] = USUAL_FORMATS

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         running,
         saturation,
         study,
+        sweep,
         sweeping,
         tuning,
         tuning_plan,
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
 
 # The names above: the modules of each room, then those that have another name here.
 _ROOMS = {
-    "api": "batch checking imports result running saturation study sweeping tuning tuning_plan",
+    "api": "batch checking imports result running saturation study sweep sweeping tuning "
+    "tuning_plan",
     "base": "pool",
     "cli": "observing serving",
     "figures": "canvas gallery loads look network",

@@ -39,7 +39,9 @@ Assignments = Annotated[
 ]
 Directories = Annotated[
     list[Path],
-    typer.Argument(metavar="DIR...", help="Results: seeds of a scenario, or different ones."),
+    typer.Argument(
+        metavar="DIR...", help="Results: seeds of a scenario, or different ones; or a sweep."
+    ),
 ]
 Threads = Annotated[
     str | None,
@@ -81,6 +83,15 @@ Baseline = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, and no table.")]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        metavar="NAME",
+        autocompletion=completing.metrics,
+        help="A figure of runs that a sweep shows, such as rtt_p99_us; may be repeated.",
+    ),
+]
 Figures = Annotated[
     str | None,
     typer.Option(

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -21,14 +21,17 @@ if TYPE_CHECKING:  # they import Polars and matplotlib
 def plot(
     directories: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="DIR...", help="Results: seeds of a scenario, or different ones."),
+        typer.Argument(
+            metavar="DIR...", help="Results: seeds of a scenario, or different ones; or a sweep."
+        ),
     ] = None,
     figure: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
             autocompletion=completing.figures,
-            help="A figure to draw; may be repeated. All there are if not given.",
+            help="A figure to draw, of a sweep a figure of runs; may be repeated. All there are if "
+            "not given, of a sweep the usual ones.",
         ),
     ] = None,
     list_them: Annotated[
@@ -83,24 +86,40 @@ def plot(
     ] = "png",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not text.")] = False,
 ) -> None:
-    """Draw figures of results, alone or together."""
+    """Draw figures of results, alone or together, or of a sweep."""
+    if directories and late.sweep_records.holds(directories[0]):
+        _refuse_of_sweeps(directories, baseline, flow, only)
+        sweep = late.sweep.Sweep.read(directories[0])
+        if list_them:
+            _print_list(
+                {name: late.sweep_records.doc_of(name) for name in sweep.metrics},
+                None,
+                as_json=as_json,
+            )
+            return
+        _write(
+            sweep.check_metrics(figure or ()),
+            lambda name: sweep.figure(
+                name, schemes=cc or None, width=width, title=title, style=style
+            ),
+            {},
+            form,
+            out,
+            title=title,
+            as_json=as_json,
+        )
+        return
     results = late.result.open_result(*directories) if directories else None
     if results is not None:
         results = (results.of_schemes(cc) if cc else results).of_flows(flow or ())
         results = results.of_percentile(only)
     if list_them:
-        _print_list(_why_not(results), as_json=as_json)
+        _print_list(ABOUT, _why_not(results), as_json=as_json)
         return
     if results is None:
         raise typer.BadParameter("expected the directory of a result, or --list")
-    formats = check_formats(form.split(","))
     if only not in (None, *PERCENTILES):
         raise typer.BadParameter(f"--only {only}: expected {' or '.join(PERCENTILES)}")
-    if (out / "run.json").exists():
-        # The next run would refuse to replace a directory with files that it did not write.
-        raise late.store.OutputError(
-            f"{out}: holds a result; choose another directory for its figures"
-        )
     look = late.look.Look.of(width, title=title, style=style)
     # All figures are checked before any is written: a wrong name leaves nothing behind.
     left_out = {} if figure else late.gallery.left_out(results)
@@ -110,9 +129,37 @@ def plot(
         late.gallery.check(name, results)
     if baseline is not None:
         late.differences.differences(results, baseline)
-    late.store.check_folder(out)
+    _write(
+        names,
+        lambda name: late.gallery.draw(name, results, baseline, look),
+        left_out,
+        form,
+        out,
+        title=title,
+        as_json=as_json,
+    )
+
+
+def _write(
+    names: Sequence[str],
+    draw: "Callable[[str], Figure]",
+    left_out: dict[str, str],
+    form: str,
+    out: Path,
+    *,
+    title: bool,
+    as_json: bool,
+) -> None:
+    """Draws figures, writes them, and says where, and why some are left out."""
+    formats = check_formats(form.split(","))
+    if (out / "run.json").exists():
+        # The next run would refuse to replace a directory with files that it did not write.
+        raise late.store.OutputError(
+            f"{out}: holds a result; choose another directory for its figures"
+        )
     with late.progress.drawing(visible=not as_json):
-        drawn = {name: late.gallery.draw(name, results, baseline, look) for name in names}
+        drawn = {name: draw(name) for name in names}
+        late.store.check_folder(out)
         paths = _save(drawn, out, formats)
     # The remarks for a caption, where no title has them.
     remarks = {} if title else {name: str(one.get_label()) for name, one in drawn.items()}
@@ -144,6 +191,17 @@ def _check_options(
             )
 
 
+def _refuse_of_sweeps(
+    directories: Sequence[Path], baseline: str | None, flow: list[int] | None, only: str | None
+) -> None:
+    """Refuses, of a sweep, what only figures of runs have."""
+    if len(directories) > 1:
+        raise typer.BadParameter(f"{directories[0]}: holds a sweep, which is drawn by itself")
+    for option, value in (("--baseline", baseline), ("--flow", flow), ("--only", only)):
+        if value:
+            raise typer.BadParameter(f"{option}: figures of a sweep have none; leave it out")
+
+
 def _by_text(said: dict[str, str]) -> dict[str, list[str]]:
     """The figures of which a text is said."""
     found: dict[str, list[str]] = {}
@@ -166,12 +224,14 @@ def _save(drawn: "dict[str, Figure]", out: Path, formats: Sequence[str]) -> list
         ) from None
 
 
-def _print_list(why_not: dict[str, str | None] | None, *, as_json: bool) -> None:
+def _print_list(
+    figures: dict[str, str], why_not: dict[str, str | None] | None, *, as_json: bool
+) -> None:
     if not as_json:
-        late.catalogue.print_figures(late.writing.console(), ABOUT, why_not)
+        late.catalogue.print_figures(late.writing.console(), figures, why_not)
         return
     items = []
-    for name, about in ABOUT.items():
+    for name, about in figures.items():
         why = {} if why_not is None else {"drawn": why_not[name] is None, "why_not": why_not[name]}
         items.append({"name": name, "shows": about, **why})
     print(json.dumps(items))

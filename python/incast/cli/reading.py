@@ -1,6 +1,7 @@
 """Commands that read results back."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,12 +13,18 @@ from incast.cli import late, options
 def show(
     directories: options.Directories,
     baseline: options.Baseline = None,
+    metric: options.Metrics = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Print the table of results again.
+    """Print the table of results, or of a sweep, again.
 
     Of several seeds it has the means, and how certain they are.
     """
+    if late.sweep_records.holds(directories[0]):
+        _show_sweep(directories, baseline, metric or (), as_json=as_json)
+        return
+    if metric:
+        raise typer.BadParameter(f"--metric {metric[0]}: results of runs show all; leave it out")
     results = late.result.open_result(*directories)
     if baseline is not None:
         late.differences.differences(results, baseline)  # raises where the baseline is wrong
@@ -28,6 +35,21 @@ def show(
         print(json.dumps(late.report.to_dict(results, items, baseline, one=one), allow_nan=False))
     else:
         late.report.print_results(late.writing.console(), results, baseline, one=one)
+
+
+def _show_sweep(
+    directories: Sequence[Path], baseline: str | None, metrics: Sequence[str], *, as_json: bool
+) -> None:
+    if len(directories) > 1:
+        raise typer.BadParameter(f"{directories[0]}: holds a sweep, which is shown by itself")
+    sweep = late.sweep.Sweep.read(directories[0])
+    if baseline is not None:
+        late.differences.check_baseline(baseline, sweep.schemes)
+    metrics = sweep.check_metrics(metrics)
+    if as_json:
+        print(json.dumps(sweep.told(baseline), allow_nan=False))
+    else:
+        late.sweeps.print_sweep(late.writing.console(), sweep, metrics, baseline)
 
 
 def tables(

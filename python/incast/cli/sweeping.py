@@ -60,14 +60,7 @@ def sweep(
             "there are not run again.",
         ),
     ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=completing.metrics,
-            help="A figure of runs to print and to draw, such as rtt_p99_us; may be repeated.",
-        ),
-    ] = None,
+    metric: options.Metrics = None,
     baseline: options.Baseline = None,
     figures: options.Figures = None,
     no_figures: options.NoFigures = False,
@@ -180,16 +173,4 @@ def _draw(
 
 
 def _print_json(found: "Sweep", baseline: str | None, drawn: list[Path]) -> None:
-    several = len(found.schemes) > 1
-    print(
-        json.dumps(
-            {
-                **found.to_dict(),
-                "summary": found.summary.to_dicts(),
-                "differences": found.differences(baseline).to_dicts() if several else [],
-                "directory": str(found.directory),
-                "figures": [str(path) for path in drawn],
-            },
-            allow_nan=False,
-        )
-    )
+    print(json.dumps({**found.told(baseline), "figures": list(map(str, drawn))}, allow_nan=False))

@@ -272,7 +272,7 @@ def legend(figure: Figure, results: Records) -> None:
     labels, handles = list(found), list(found.values())
     if not labels or _PART.get():
         return
-    columns = _columns(labels)
+    columns = legend_columns(labels)
     _grow(figure, -(-len(labels) // columns) - 3)
     entries = list(zip(handles, labels, strict=True))
     groups = [
@@ -291,7 +291,7 @@ def legend(figure: Figure, results: Records) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize="small")
 
 
-def _columns(labels: Sequence[str]) -> int:
+def legend_columns(labels: Sequence[str]) -> int:
     """The number of legend columns: as many as fit, and no more rows than needed."""
     inches = scale() * (0.6 + 0.058 * max(map(len, labels)))
     columns = max(1, min(5, int(width() / inches), len(labels)))

@@ -87,7 +87,11 @@ def _lines(sweep: SweepRecord, metric: str, live: Sequence[tuple[int, Axis]]) ->
     _headline(figure, sweep, "; ".join([_said(sweep), *([style.ARROWS] if bounded else [])]))
     handles, labels = grid.flat[0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(4, len(labels)), fontsize="small"
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=style.legend_columns(labels),
+        fontsize="small",
     )
     return figure
 
@@ -113,7 +117,11 @@ def _line(
     x = np.array([place for place, _ in found])
     means = np.array([value.mean for _, value in found])
     ordered = over is not None and _x(over[1])[1] is None
-    look_of: dict[str, Any] = {**style.line(index), "marker": style.marker(index), "markersize": 5}
+    look_of: dict[str, Any] = {
+        **style.line(index),
+        "marker": style.marker(index),
+        "markersize": 5 * style.scale(),
+    }
     if not ordered:
         look_of["linestyle"] = "none"
     known = [at for at, (_, value) in enumerate(found) if not value.side]

@@ -180,19 +180,7 @@ class Records:
         """
         every = replace(self, shown=())
         known = dict.fromkeys(label for case in every.cases for label in (case.scheme, case.label))
-        pairs = (
-            list(wanted.items())
-            if isinstance(wanted, Mapping)
-            else [_labelled(text, known) for text in wanted]
-        )
-        for index, (name, label) in enumerate(pairs):
-            if name not in known:
-                raise ParameterError(f"{name}: none of the schemes; {nearest(name, known)}")
-            if any(name == other for other, _ in pairs[:index]):
-                raise ParameterError(f"{name}: named twice; a scheme is shown once")
-            if not label or any(label == other for _, other in pairs[:index]):
-                raise ParameterError(f"{name}={label}: expected a label that no other scheme has")
-        return replace(self, shown=tuple(pairs))
+        return replace(self, shown=tuple(labelled(wanted, known)))
 
     def of_flows(self, flows: Iterable[int]) -> Self:
         """These results, of which the figure `state` shows the named flows."""
@@ -413,6 +401,30 @@ class Records:
         seed = pl.lit(result.seed, pl.UInt64).alias("seed")
         many = len(self._groups) > 1
         return [pl.lit(label).alias("result"), seed] if many else [seed]
+
+
+def labelled(
+    wanted: Sequence[str] | Mapping[str, str], known: Iterable[str]
+) -> list[tuple[str, str]]:
+    """Schemes and their labels, each scheme and each label once.
+
+    Raises:
+        ParameterError: There is no such scheme, or two of them have the same label.
+    """
+    known = list(known)
+    pairs = (
+        list(wanted.items())
+        if isinstance(wanted, Mapping)
+        else [_labelled(text, known) for text in wanted]
+    )
+    for index, (name, label) in enumerate(pairs):
+        if name not in known:
+            raise ParameterError(f"{name}: none of the schemes; {nearest(name, known)}")
+        if any(name == other for other, _ in pairs[:index]):
+            raise ParameterError(f"{name}: named twice; a scheme is shown once")
+        if not label or any(label == other for _, other in pairs[:index]):
+            raise ParameterError(f"{name}={label}: expected a label that no other scheme has")
+    return pairs
 
 
 def _labelled(text: str, known: Iterable[str]) -> tuple[str, str]:

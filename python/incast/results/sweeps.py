@@ -1,13 +1,14 @@
 """The outcome of a sweep: a row for each run, and what the seeds of each point say together."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import polars as pl
+from typing_extensions import Self
 
 from incast import _core
 from incast._core import ParameterError
@@ -18,7 +19,7 @@ from incast.results.axes import Axis, Point, points
 from incast.results.columns import TableInfo
 from incast.results.differences import check_baseline, less
 from incast.results.measures import bound_of
-from incast.results.records import known
+from incast.results.records import known, labelled
 from incast.results.seeds import Spread, limits, spread
 from incast.results.stored import ResultError
 
@@ -56,6 +57,16 @@ class Row:
 def unit_of(metric: str) -> str:
     """The unit of a figure of a run."""
     return _FIGURES[metric][0]
+
+
+def doc_of(metric: str) -> str:
+    """The meaning of a figure of a run."""
+    return _FIGURES[metric][1]
+
+
+def holds(place: Path) -> bool:
+    """Whether a directory holds a sweep."""
+    return (place / MARK).is_file()
 
 
 def check_metrics(metrics: Sequence[str]) -> None:
@@ -175,6 +186,25 @@ class SweepRecord:
     def _repr_html_(self) -> str:
         """The dataset, which notebooks show."""
         return self.runs._repr_html_()
+
+    def of_schemes(self, wanted: Sequence[str] | Mapping[str, str]) -> Self:
+        """This sweep with the named schemes alone, in this order, each under its label.
+
+        Args:
+            wanted: Schemes, each by itself or with a label: `timely` or `timely=TIMELY`, or a label
+                for each scheme.
+
+        Raises:
+            ParameterError: There is no such scheme, or two of them have the same label.
+        """
+        labels = dict(labelled(wanted, self.schemes))
+        runs = self.runs.filter(pl.col("scheme").is_in(list(labels))).with_columns(
+            pl.col("scheme").replace(labels)
+        )
+        title = self.title
+        if title.endswith(every := ", ".join(self.schemes)):
+            title = title.removesuffix(every) + ", ".join(labels.values())
+        return replace(self, title=title, schemes=tuple(labels.values()), runs=runs)
 
     @cached_property
     def points(self) -> list[Point]:
@@ -327,6 +357,16 @@ class SweepRecord:
             "complete": self.complete,
             "errors": self.errors,
             "warnings": list(self.warnings),
+        }
+
+    def told(self, baseline: str | None = None) -> dict[str, Any]:
+        """The sweep with its means and the differences to a baseline, ready for JSON."""
+        several = len(self.schemes) > 1
+        return {
+            **self.to_dict(),
+            "summary": self.summary.to_dicts(),
+            "differences": self.differences(baseline).to_dicts() if several else [],
+            "directory": str(self.directory),
         }
 
     def _placed(self, rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
