@@ -120,6 +120,15 @@ def formats(incomplete: str) -> list[str]:
     return _of(FORMATS, incomplete)
 
 
+TABLES = ("latex", "markdown", "csv")
+"""The forms of tables beside the one for a terminal."""
+
+
+def tables(incomplete: str) -> list[str]:
+    """The forms of tables."""
+    return _of(TABLES, incomplete)
+
+
 def metrics(incomplete: str) -> list[str]:
     """The figures of runs."""
     return _of([name for name, _, _ in _core.summary_figures()], incomplete)

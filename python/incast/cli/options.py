@@ -92,6 +92,15 @@ Metrics = Annotated[
         help="A figure of runs that a sweep shows, such as rtt_p99_us; may be repeated.",
     ),
 ]
+Table = Annotated[
+    str | None,
+    typer.Option(
+        "--table",
+        metavar="latex|markdown|csv",
+        autocompletion=completing.tables,
+        help="Print tables for a paper (LaTeX with booktabs), a page or a spreadsheet.",
+    ),
+]
 Figures = Annotated[
     str | None,
     typer.Option(
@@ -111,6 +120,15 @@ Yes = Annotated[
         help="Run whatever it costs: more memory than there seems to be, or hours of time.",
     ),
 ]
+
+
+def check_table(table: str | None, *, as_json: bool) -> str | None:
+    """The form of tables that is asked for, found to be one."""
+    if table not in (None, *completing.TABLES):
+        raise typer.BadParameter(f"--table {table}: expected {', '.join(completing.TABLES)}")
+    if table and as_json:
+        raise typer.BadParameter(f"--table {table} with --json: leave one of the two out")
+    return table
 
 
 def formats(figures: str | None, *, no_figures: bool, shown: bool) -> tuple[str, ...]:

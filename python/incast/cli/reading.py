@@ -14,14 +14,16 @@ def show(
     directories: options.Directories,
     baseline: options.Baseline = None,
     metric: options.Metrics = None,
+    table: options.Table = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Print the table of results, or of a sweep, again.
 
     Of several seeds it has the means, and how certain they are.
     """
+    form = options.check_table(table, as_json=as_json)
     if late.sweep_records.holds(directories[0]):
-        _show_sweep(directories, baseline, metric or (), as_json=as_json)
+        _show_sweep(directories, baseline, metric or (), form, as_json=as_json)
         return
     if metric:
         raise typer.BadParameter(f"--metric {metric[0]}: results of runs show all; leave it out")
@@ -34,11 +36,16 @@ def show(
         items = [result.to_dict() for result in results.members]
         print(json.dumps(late.report.to_dict(results, items, baseline, one=one), allow_nan=False))
     else:
-        late.report.print_results(late.writing.console(), results, baseline, one=one)
+        late.report.print_results(late.writing.console(form), results, baseline, one=one)
 
 
 def _show_sweep(
-    directories: Sequence[Path], baseline: str | None, metrics: Sequence[str], *, as_json: bool
+    directories: Sequence[Path],
+    baseline: str | None,
+    metrics: Sequence[str],
+    form: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     if len(directories) > 1:
         raise typer.BadParameter(f"{directories[0]}: holds a sweep, which is shown by itself")
@@ -49,7 +56,7 @@ def _show_sweep(
     if as_json:
         print(json.dumps(sweep.told(baseline), allow_nan=False))
     else:
-        late.sweeps.print_sweep(late.writing.console(), sweep, metrics, baseline)
+        late.sweeps.print_sweep(late.writing.console(form), sweep, metrics, baseline)
 
 
 def tables(

@@ -142,6 +142,7 @@ def compare(
     everything: Annotated[
         bool, typer.Option("--all", help="Show all of them, also those that did not change.")
     ] = False,
+    table: options.Table = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Tell what changed between two results, and what is noise.
@@ -150,12 +151,13 @@ def compare(
     """
     if test not in _TESTS:
         raise typer.BadParameter(f"--test {test}: expected {' or '.join(_TESTS)}")
+    form = options.check_table(table, as_json=as_json)
     chosen: Test = "t" if test == "t" else "wilcoxon"
     found = late.changes.compare(first, second, test=chosen, metrics=metric or None)
     if as_json:
         print(json.dumps(found.to_dict(), allow_nan=False))
     else:
-        late.sweeps.print_comparison(late.writing.console(), found, everything=everything)
+        late.sweeps.print_comparison(late.writing.console(form), found, everything=everything)
 
 
 def _draw(

@@ -12,6 +12,7 @@ from incast.results.seeds import SIGNS
 from incast.results.settings import short
 from incast.results.sweeps import DATASET, SUMMARY, SweepRecord, unit_of
 from incast.terminal import cells, numbers
+from incast.terminal.documents import Document
 from incast.terminal.writing import Columns, of_seeds, print_columns, say, say_written, wrapped
 
 # The most rows of a table on a terminal; files have all.
@@ -31,7 +32,7 @@ def print_sweep(
     if len(sweep.schemes) > 1:
         base = sweep.schemes[0] if baseline is None else baseline
         pairs = [(point, scheme) for point, scheme in every if scheme != base]
-        out.print()
+        say(out, "")
         say(out, f"Differences to {base}, seed by seed", style="bold")
         _print_rows(out, sweep, pairs, metrics, base)
     _print_state(out, sweep)
@@ -44,7 +45,7 @@ def _print_rows(
     metrics: Sequence[str],
     base: str | None,
 ) -> None:
-    rows = every[:_MOST]
+    rows = every if isinstance(out, Document) else every[:_MOST]
     keys = [key for axis in sweep.axes for key in axis.keys]
     names = short(keys) if keys else []
     front: Columns = [

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from incast.base import extras
+from incast.terminal.documents import Document
 
 _PLAIN_WIDTH = 100  # columns of a pipe or a file
 _LEAST_WIDTH = 80
@@ -20,12 +21,15 @@ Columns = list[tuple[str, list[str]]]
 """Headings and the cells below each."""
 
 
-def console() -> Console:
+def console(form: str | None = None) -> Console:
     """Standard output: as wide as the terminal, or 100 columns where there is none.
 
     Not below 80, where the terminal folds lines: a number that is cut is a wrong one. Without
-    markup: a name in brackets is a name.
+    markup: a name in brackets is a name. Tables are `latex`, `markdown` or `csv` where that is the
+    form.
     """
+    if form is not None:
+        return Document(form)
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
     width = max(shutil.get_terminal_size().columns, _LEAST_WIDTH) if known else _PLAIN_WIDTH
     return Console(width=width, highlight=False, markup=False)
@@ -33,6 +37,9 @@ def console() -> Console:
 
 def say(out: Console, text: str, style: str | None = None) -> None:
     """A line as it is: not wrapped, so that a path can be copied."""
+    if isinstance(out, Document):
+        out.note(text)
+        return
     out.print(text, style=style, soft_wrap=True)
 
 
@@ -84,6 +91,9 @@ def grid_of(out: Console, *, wrap: bool = False) -> Table:
 
 def print_columns(out: Console, front: Columns, columns: Columns) -> None:
     """A table; what does not fit beside each other goes below, each part with the front columns."""
+    if isinstance(out, Document):
+        out.table(front + columns)
+        return
     first = True
     while first or columns:
         first = False
