@@ -347,6 +347,30 @@ def test_figures_are_lines_and_maps(
         found.figure("rtt_p9_us")
 
 
+def test_completion_times_by_size_are_kept_and_drawn_for_each_point(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = LOAD.replace('{ fixed = "10KB" }', '{ exponential = "20KB" }')
+    scenario = incast.Scenario.parse(text, "load.toml")
+    loads = [0.1, 0.2]
+    options = {"vary": {"traffic.0.load": loads}, "out": "out", "jobs": 1}
+    made = incast.sweep(scenario, ["dctcp", "timely"], **options)
+    found = incast.Sweep.read("out")
+    assert found.sizes.equals(made.sizes)
+    for point, load in enumerate(loads):
+        run = incast.run(scenario.with_set(f"traffic.0.load={load}"), "timely")
+        kept = found.sizes.filter(pl.col("point") == point, pl.col("scheme") == "timely")
+        rows = run.table("fct").filter(pl.col("posted") > 0)
+        assert kept.drop("point", "seed").equals(rows)
+    assert incast.sweep(scenario, ["dctcp", "timely"], **options).sizes.equals(made.sizes)
+    figure = found.figure("slowdown-by-size", only="p99", schemes={"timely": "T", "dctcp": "D"})
+    assert [part.get_suptitle() for part in figure.subfigs] == ["load=0.1", "load=0.2"]
+    assert {line.get_label() for line in figure.axes[0].get_lines()} == {"T", "D"}
+    done = command("plot", "out", "--figure", "slowdown-by-size", "--only", "p99")
+    assert done.out == "Wrote figures/slowdown-by-size.png\n"
+
+
 def test_plot_and_show_take_a_sweep(
     whole: incast.Sweep, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -369,7 +393,8 @@ def test_plot_and_show_take_a_sweep(
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["plot", "--only", "p99"], "--only: figures of a sweep have none"),
+        (["plot", "--only", "p99"], "only the figure slowdown-by-size or fct-by-size shows"),
+        (["plot", "--figure", "fct-by-size"], "metric fct-by-size: no figure of these runs"),
         (["plot", "--figure", "rtt-cdf"], "metric rtt-cdf: no figure of these runs"),
         (["plot", "--cc", "swift"], "swift: none of the schemes"),
         (["plot", "--width", "9"], "width 9: expected a length"),

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+import polars as pl
+
 from incast import _core
 from incast._core import ParameterError, Run, Scenario
 from incast.api import batch, costs, guests, scenarios
@@ -23,6 +25,7 @@ from incast.base.stopping import Stop
 from incast.results import doubts, ideals
 from incast.results.comparison import number
 from incast.results.study_files import Outcome, StudyFolder
+from incast.results.tables import frame
 from incast.terminal import progress
 
 Found = TypeVar("Found", bound=Any)
@@ -114,6 +117,8 @@ class Study:
         schemes: Sequence[str],
         options: Options,
         measure: Measure = figures,
+        *,
+        sizes: bool = False,
     ) -> None:
         self.folder = folder
         self.outcomes: dict[str, Outcome] = {}
@@ -122,6 +127,7 @@ class Study:
         self._schemes = schemes
         self._options = options
         self._measure = measure
+        self._sizes = sizes
         self._asked = 0
         self._left = 0
         """The runs of the round that have not ended."""
@@ -163,6 +169,7 @@ class Study:
                     threads=scenarios.check_threads(self._options.threads),
                     classes=guests.parcel(self._schemes),
                     measure=self._measure,
+                    sizes=self._sizes,
                 ),
                 tasks,
                 jobs,
@@ -234,6 +241,7 @@ def execute_run(
     threads: str | None,
     classes: Mapping[str, bytes] = _NONE,
     measure: Measure = figures,
+    sizes: bool = False,
 ) -> Outcome | None:
     """Makes a run in a worker; None if that was told to stop."""
     run = task[1]
@@ -253,13 +261,23 @@ def execute_run(
             return None
         values = {name: number(value) for name, value in measure(made, scenario).items()}
         seen = doubts.of_run(made, scenario)
+        by_size = _sizes(made) if sizes else {}
     except KeyboardInterrupt:
         return None
     except guests.OtherPackageError:
         raise  # no run would be one of the client's
     except BaseException as error:  # noqa: BLE001 - one run stops no other, whatever it raises
         return Outcome({}, f"{' '.join(str(error).split()) or type(error).__name__}")
-    return Outcome(values, None, round(time.thread_time() - began, 6), seen)
+    return Outcome(values, None, round(time.thread_time() - began, 6), seen, by_size)
+
+
+def _sizes(run: Run) -> dict[str, list[Any]]:
+    """The completion times by size, of sizes that have messages."""
+    rows = next((frame(table) for table in run.tables if table.name == "fct"), None)
+    if rows is None or rows.is_empty():
+        return {}
+    found = rows.filter(pl.col("posted") > 0)
+    return {} if found.is_empty() else found.to_dict(as_series=False)
 
 
 def lost_run(task: tuple[str, StudyRun]) -> Outcome | None:

@@ -7,22 +7,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast._core import ParameterError
+from incast.api import scenarios
 from incast.base.lazy import lazy
 from incast.base.words import nearest
-from incast.figures.catalogue import USUAL_FORMATS
+from incast.figures.catalogue import BY_SIZE, USUAL_FORMATS
+from incast.figures.errors import FigureError
 from incast.results import sweeps
+from incast.results.columns import TableInfo
+from incast.results.record import Record
+from incast.results.records import Records
 from incast.results.study_files import StudyFolder
 from incast.results.sweeps import USUAL, SweepRecord
+from incast.results.tables import HeldTable, RecordedRun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from incast.figures import canvas, look
+    from incast.figures import canvas, gallery, look
     from incast.figures import sweeps as drawn
 else:
     canvas = lazy("incast.figures.canvas", "figures")
+    gallery = lazy("incast.figures.gallery", "figures")
     look = lazy("incast.figures.look", "figures")
     drawn = lazy("incast.figures.sweeps", "figures")
+
+
+MOST_POINTS = 12
+"""The most points of a figure by size: as many as a figure has panels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,12 +79,23 @@ class Sweep(SweepRecord):
         Raises:
             ParameterError: There is no such figure of a run.
         """
-        for name in metrics:
-            if name not in self.metrics:
+        return self._checked(metrics, self.metrics)
+
+    def check_figures(self, names: Sequence[str]) -> list[str]:
+        """The figures that are drawn: metrics, and figures by size where runs have messages.
+
+        Raises:
+            ParameterError: There is no such figure.
+        """
+        return self._checked(names, [*self.metrics, *(BY_SIZE if self.sizes.width else ())])
+
+    def _checked(self, names: Sequence[str], known: Sequence[str]) -> list[str]:
+        for name in names:
+            if name not in known:
                 raise ParameterError(
-                    f"metric {name}: no figure of these runs; {nearest(name, self.metrics)}"
+                    f"metric {name}: no figure of these runs; {nearest(name, known)}"
                 )
-        return list(dict.fromkeys(metrics)) or self.usual_metrics
+        return list(dict.fromkeys(names)) or self.usual_metrics
 
     def why_no_figures(self) -> str | None:
         """The reason why there are no figures of this sweep, None if there are.
@@ -88,15 +110,19 @@ class Sweep(SweepRecord):
         metric: str,
         *,
         schemes: Sequence[str] | Mapping[str, str] | None = None,
+        only: str | None = None,
         width: str | float | None = None,
         title: bool = True,
         style: str | os.PathLike[str] | None = None,
     ) -> "Figure":
         """The figure of a metric: lines with bands over one axis, heat maps over two.
 
+        `slowdown-by-size` and `fct-by-size` have a panel for each point.
+
         Args:
             metric: The figure of runs.
             schemes: The schemes to draw, in this order, or a label for each; all if None.
+            only: The percentile that figures by size show, `p99` or `median`; both if None.
             width: A length such as `3.3in` or `84mm`, or inches; 7 inches if None.
             title: Whether it has a title. What the title says of bands is the figure's label, too.
             style: A matplotlib style sheet that comes on top of ours: a file, or a name.
@@ -106,10 +132,42 @@ class Sweep(SweepRecord):
             MissingExtraError: matplotlib is not installed.
             ParameterError: There is no such metric or scheme.
         """
-        self.check_metrics([metric])
+        self.check_figures([metric])
         shown = self if schemes is None else self.of_schemes(schemes)
-        with look.use(look.Look.of(width, title=title, style=style)):
+        wanted = look.Look.of(width, title=title, style=style)
+        if metric in BY_SIZE:
+            return gallery.draw(metric, shown.results().of_percentile(only), None, wanted)
+        with look.use(wanted):
             return canvas.on_canvas(drawn.draw(shown, metric))
+
+    def results(self) -> Records:
+        """Its points as results, of which there is the table `fct` alone.
+
+        Raises:
+            FigureError: There are more points than panels of a figure.
+        """
+        scenario = scenarios.load((self.directory or Path()) / "scenario.toml")
+        rows = self.sizes.partition_by("point", "seed", maintain_order=True, as_dict=True)
+        if len({point for point, _ in rows}) > MOST_POINTS:
+            raise FigureError(
+                f"{len(self.points)} points: a figure by size has at most {MOST_POINTS}; sweep "
+                "fewer into another directory"
+            )
+        about: TableInfo = {"doc": "", "columns": {}}
+        members = []
+        for (point, seed), own in rows.items():
+            parts = own.drop("point", "seed").partition_by("scheme", as_dict=True)
+            runs = {
+                scheme: RecordedRun(
+                    scheme, seed, True, self.cells[point, scheme][seed],
+                    [HeldTable("fct", about, part.drop("scheme"))],
+                )
+                for scheme in self.schemes
+                if (part := parts.get((scheme,))) is not None
+            }  # fmt: skip
+            at = scenario.with_set(*self.points[point].assignments)
+            members.append(Record(at, tuple(runs), seed, runs))
+        return Records(tuple(members))
 
     def write_figures(
         self, metrics: Sequence[str] = (), formats: Sequence[str] = USUAL_FORMATS
@@ -126,6 +184,6 @@ class Sweep(SweepRecord):
             OutputError: They cannot be written.
             ParameterError: There is no such metric.
         """
-        names = self.check_metrics(metrics)
+        names = self.check_figures(metrics)
         folder = StudyFolder(self.directory or Path(), "sweep")
         return canvas.write(folder, ((name, self.figure(name)) for name in names), formats)

@@ -13,7 +13,7 @@ from incast.api.sweep_plan import SweepPlan
 from incast.results import doubts, sweeps, titles
 from incast.results.axes import Axis, Values, axes_of
 from incast.results.study_files import Outcome, StudyFolder
-from incast.results.sweeps import DATASET, DIFFERENCES, SUMMARY, Row
+from incast.results.sweeps import DATASET, DIFFERENCES, SIZES, SUMMARY, Row
 
 
 def sweep(
@@ -155,13 +155,15 @@ def execute(plan: SweepPlan, out: Path, options: Options, baseline: str | None =
         IncastError: As `sweep`.
     """
     folder = StudyFolder(out, "sweep")
-    study = Study(folder, plan.scenario, plan.schemes, options)
+    study = Study(folder, plan.scenario, plan.schemes, options, sizes=True)
 
     def write(_complete: bool) -> Sweep:
         found = _found(plan, study.outcomes, out)
         tables = {DATASET: found.runs, SUMMARY: found.summary}
         if len(found.schemes) > 1:
             tables[DIFFERENCES] = found.differences(baseline)
+        if found.sizes.width:
+            tables[SIZES] = found.sizes
         about = {DATASET: sweeps.describe(found.axes, found.runs.columns)}
         folder.write(found.to_dict(), tables, about=about, scenario=plan.scenario)
         return found
@@ -170,7 +172,7 @@ def execute(plan: SweepPlan, out: Path, options: Options, baseline: str | None =
 
 
 def _found(plan: SweepPlan, outcomes: Mapping[str, Outcome], out: Path) -> Sweep:
-    rows = []
+    rows, sizes = [], []
     seen: dict[str, dict[str, list[doubts.Doubts]]] = {}
     for place in plan.places:
         outcome = Outcome({}, place.error) if place.key is None else outcomes.get(place.key)
@@ -180,6 +182,7 @@ def _found(plan: SweepPlan, outcomes: Mapping[str, Outcome], out: Path) -> Sweep
             )
             of_scheme = seen.setdefault(place.point.name, {}).setdefault(place.scheme, [])
             of_scheme.append(outcome.doubts)
+            sizes.append((place.point.number, place.scheme, place.seed, outcome.sizes))
     return Sweep(
         plan.scenario.name,
         titles.title(plan.scenario, plan.schemes),
@@ -189,4 +192,5 @@ def _found(plan: SweepPlan, outcomes: Mapping[str, Outcome], out: Path) -> Sweep
         sweeps.dataset(plan.axes, rows),
         directory=out,
         warnings=(*plan.warnings, *doubts.sentences(seen.items())),
+        sizes=sweeps.of_sizes(sizes),
     )

@@ -156,6 +156,12 @@ def formats_in(
     return formats(figures, no_figures=no_figures, shown=shown and out is not None)
 
 
+def alone(directories: Sequence[Path]) -> None:
+    """Refuses other directories beside that of a sweep."""
+    if len(directories) > 1:
+        raise typer.BadParameter(f"{directories[0]}: holds a sweep, which is shown by itself")
+
+
 def load(scenario: str, assignments: list[str] | None) -> Scenario:
     """The scenario that was named, with what `--set` changes."""
     chosen = scenarios.load(scenario)

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -87,27 +88,22 @@ def plot(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not text.")] = False,
 ) -> None:
     """Draw figures of results, alone or together, or of a sweep."""
+    if only not in (None, *PERCENTILES):
+        raise typer.BadParameter(f"--only {only}: expected {' or '.join(PERCENTILES)}")
     if directories and late.sweep_records.holds(directories[0]):
-        _refuse_of_sweeps(directories, baseline, flow, only)
+        options.alone(directories)
         sweep = late.sweep.Sweep.read(directories[0])
         if list_them:
-            _print_list(
-                {name: late.sweep_records.doc_of(name) for name in sweep.metrics},
-                None,
-                as_json=as_json,
-            )
+            by_size = {name: ABOUT[name] for name in BY_SIZE} if sweep.sizes.width else {}
+            about = {name: late.sweep_records.doc_of(name) for name in sweep.metrics} | by_size
+            _print_list(about, None, as_json=as_json)
             return
-        _write(
-            sweep.check_metrics(figure or ()),
-            lambda name: sweep.figure(
-                name, schemes=cc or None, width=width, title=title, style=style
-            ),
-            {},
-            form,
-            out,
-            title=title,
-            as_json=as_json,
+        names = sweep.check_figures(figure or ())
+        _check_options(names, baseline, flow, only)
+        draw = partial(
+            sweep.figure, schemes=cc or None, only=only, width=width, title=title, style=style
         )
+        _write(names, draw, {}, form, out, title=title, as_json=as_json)
         return
     results = late.result.open_result(*directories) if directories else None
     if results is not None:
@@ -118,8 +114,6 @@ def plot(
         return
     if results is None:
         raise typer.BadParameter("expected the directory of a result, or --list")
-    if only not in (None, *PERCENTILES):
-        raise typer.BadParameter(f"--only {only}: expected {' or '.join(PERCENTILES)}")
     look = late.look.Look.of(width, title=title, style=style)
     # All figures are checked before any is written: a wrong name leaves nothing behind.
     left_out = {} if figure else late.gallery.left_out(results)
@@ -189,17 +183,6 @@ def _check_options(
                 f"{option} {value}: only the figure {' or '.join(figures)} shows {shows}; name it "
                 f"with --figure, too, or leave {option} out"
             )
-
-
-def _refuse_of_sweeps(
-    directories: Sequence[Path], baseline: str | None, flow: list[int] | None, only: str | None
-) -> None:
-    """Refuses, of a sweep, what only figures of runs have."""
-    if len(directories) > 1:
-        raise typer.BadParameter(f"{directories[0]}: holds a sweep, which is drawn by itself")
-    for option, value in (("--baseline", baseline), ("--flow", flow), ("--only", only)):
-        if value:
-            raise typer.BadParameter(f"{option}: figures of a sweep have none; leave it out")
 
 
 def _by_text(said: dict[str, str]) -> dict[str, list[str]]:

@@ -47,8 +47,7 @@ def _show_sweep(
     *,
     as_json: bool,
 ) -> None:
-    if len(directories) > 1:
-        raise typer.BadParameter(f"{directories[0]}: holds a sweep, which is shown by itself")
+    options.alone(directories)
     sweep = late.sweep.Sweep.read(directories[0])
     if baseline is not None:
         late.differences.check_baseline(baseline, sweep.schemes)

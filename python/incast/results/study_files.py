@@ -37,6 +37,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """The time that it took of a core."""
     doubts: tuple[Doubt, ...] = ()
     """The numbers by which doubts about the run are judged."""
+    sizes: Mapping[str, list[Any]] = msgspec.field(default_factory=dict)
+    """The columns of completion times by size, of sizes that have messages; sweeps keep them."""
 
 
 class _Kept(msgspec.Struct, frozen=True):

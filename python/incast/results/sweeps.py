@@ -1,7 +1,7 @@
 """The outcome of a sweep: a row for each run, and what the seeds of each point say together."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,9 @@ from incast.results.stored import ResultError
 
 DATASET, SUMMARY, DIFFERENCES = "runs.parquet", "summary.parquet", "differences.parquet"
 """The files of a sweep."""
+
+SIZES = "fct.parquet"
+"""The completion times by size, where runs have messages of known size."""
 
 MARK = "sweep.json"
 """The file that says what a sweep is."""
@@ -112,6 +115,30 @@ def dataset(axes: Sequence[Axis], rows: Sequence[Row]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+def of_sizes(rows: Sequence[tuple[int, str, int, Mapping[str, list[Any]]]]) -> pl.DataFrame:
+    """The completion times by size of runs, each with point, scheme and seed, as one table."""
+    names = next((list(columns) for *_, columns in rows if columns), [])
+    whole: dict[str, list[Any]] = {name: [] for name in ("point", "scheme", "seed", *names)}
+    for point, scheme, seed, columns in rows if names else ():
+        count = len(columns.get(names[0], ()))
+        for name, value in (("point", point), ("scheme", scheme), ("seed", seed)):
+            whole[name] += [value] * count
+        for name in names if count else ():
+            whole[name] += columns[name]
+    if not names:
+        return pl.DataFrame()
+    texts = ("scheme", "traffic")
+    types = {
+        name: pl.String
+        if name in texts
+        else pl.Float64
+        if name.startswith(("completion", "slowdown"))
+        else pl.UInt64
+        for name in whole
+    }
+    return pl.DataFrame(whole, schema={**types, "point": pl.UInt32})
+
+
 def _axis(key: str, texts: Sequence[str], every: Sequence[str]) -> Iterator[pl.Series]:
     """The column of a key: numbers, or texts; beside quantities one of numbers in a fixed unit."""
     found = quantities.numbers(every)
@@ -174,6 +201,8 @@ class SweepRecord:
     """The directory that it is kept in."""
     warnings: tuple[str, ...] = ()
     """Doubts about the scenario, its schemes and what was measured: a sentence for each cause."""
+    sizes: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """The completion times by size: the rows of the table `fct` of each run that has messages."""
 
     def __repr__(self) -> str:
         """A line with what was swept."""
@@ -198,13 +227,18 @@ class SweepRecord:
             ParameterError: There is no such scheme, or two of them have the same label.
         """
         labels = dict(labelled(wanted, self.schemes))
-        runs = self.runs.filter(pl.col("scheme").is_in(list(labels))).with_columns(
-            pl.col("scheme").replace(labels)
+        runs, sizes = (
+            table.filter(pl.col("scheme").is_in(list(labels))).with_columns(
+                pl.col("scheme").replace(labels)
+            )
+            if table.width
+            else table
+            for table in (self.runs, self.sizes)
         )
         title = self.title
         if title.endswith(every := ", ".join(self.schemes)):
             title = title.removesuffix(every) + ", ".join(labels.values())
-        return replace(self, title=title, schemes=tuple(labels.values()), runs=runs)
+        return replace(self, title=title, schemes=tuple(labels.values()), runs=runs, sizes=sizes)
 
     @cached_property
     def points(self) -> list[Point]:
@@ -430,6 +464,8 @@ def read(place: Path) -> SweepRecord:
         said = msgspec.json.decode(text, type=_Said)
         axes = tuple(Axis(axis.keys, axis.values) for axis in said.axes)
         runs = pl.read_parquet(place / DATASET, glob=False)
+        there = (place / SIZES).is_file()
+        sizes = pl.read_parquet(place / SIZES, glob=False) if there else pl.DataFrame()
     except msgspec.DecodeError as error:
         raise ResultError(f"{place}/{MARK}: describes no sweep: {error}") from None
     except (OSError, RecursionError, pl.exceptions.PolarsError) as error:
@@ -442,5 +478,5 @@ def read(place: Path) -> SweepRecord:
             raise ResultError(f"{place / DATASET}: has no column {name}; run the sweep again")
     return SweepRecord(
         said.scenario, said.title, axes, said.schemes, said.seeds, runs, said.incast, place,
-        said.warnings,
+        warnings=said.warnings, sizes=sizes,
     )  # fmt: skip
