@@ -172,8 +172,8 @@ pub(crate) trait Receiving: Sized {
     /// than that.
     fn remains(&self) -> Option<Remains>;
 
-    /// Takes in data, or the header that a switch has left of it. `reply` gets the answers that leave
-    /// now, `deliver` the messages that are now complete.
+    /// Takes in data, or the header that a switch has left of it. `reply` gets the answers that
+    /// leave now, `deliver` the messages that are now complete.
     fn take(
         &mut self,
         now: Time,

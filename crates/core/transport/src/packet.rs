@@ -246,8 +246,8 @@ impl Form {
         }
     }
 
-    /// The header that is left when a switch cuts the payload off; [`None`] if the receiver could do
-    /// nothing with it, as with a segment of a stream.
+    /// The header that is left when a switch cuts the payload off; [`None`] if the receiver could
+    /// do nothing with it, as with a segment of a stream.
     pub fn trimmed(&self) -> Option<Self> {
         match self {
             Self::Compact(header) => header.trimmed().map(Self::Compact),

@@ -149,7 +149,7 @@ impl Switch {
         transit: &mut Transit,
     ) {
         let now = at.now;
-        let (Frame { wire, ingress, .. }, class) = (*frame, frame.class());
+        let (Frame { mut wire, ingress, .. }, mut class) = (*frame, frame.class());
         let port = &mut self.ports[egress];
         if port.transmitter.is_down() {
             return self.drop(now, egress.number(), frame, DropCause::Link, transit);
@@ -162,28 +162,14 @@ impl Switch {
         let arrival = Arrival { ingress, class, wire: u64::from(wire), queue, port: all };
         let stored = self.buffer.store_surely((ingress, class), u32::from(wire), port.bytes())
             || self.buffer.admit_surely(&arrival);
-        if !stored && let Err(cause) = self.admit(at, egress, frame, arrival, transit) {
-            if !self.trim(at, egress, frame, arrival, transit) {
-                self.drop(now, egress.number(), frame, cause, transit);
+        if !stored {
+            if let Err(cause) = self.admit(at, egress, frame, arrival, transit)
+                && !self.trim(at, egress, frame, arrival, transit)
+            {
+                return self.drop(now, egress.number(), frame, cause, transit);
             }
-            return;
+            (wire, class) = (frame.wire, frame.class()); // the packet may have been cut
         }
-        self.place(at, egress, frame, (class, wire), transit);
-    }
-
-    /// Puts a packet that is stored, of a class and size, on the link or into its queue, unless queue
-    /// management drops it.
-    #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
-    #[inline(always)]
-    fn place(
-        &mut self,
-        at: &Instant,
-        egress: Current<'_>,
-        frame: &mut Frame,
-        (class, wire): (u8, u16),
-        transit: &mut Transit,
-    ) {
-        let now = at.now;
         let port = &mut self.ports[egress];
         let mut verdict = port.judge_arrival(now, frame);
         if port.marked_length(class, self.ecn_of_port) + u64::from(wire)
@@ -271,8 +257,8 @@ impl Switch {
         Ok(())
     }
 
-    /// Cuts a packet without room to its header and sends that on in its new class, if the packet's
-    /// queue says so and the header has room there. Returns whether it has.
+    /// Cuts a packet without room to its header and stores that in its new class, if the packet's
+    /// queue says so and the header has room there. Returns whether it is stored.
     #[cold]
     fn trim(
         &mut self,
@@ -296,7 +282,6 @@ impl Switch {
         let event = (PacketEvent::Trimmed, queue);
         self.trace.packet(at.now, egress.number(), frame, event, &transit.packets);
         frame.trim(class, &mut transit.packets);
-        self.place(at, egress, frame, (class, TRIMMED_BYTES), transit);
         true
     }
 

@@ -1,5 +1,5 @@
-//! Queue disciplines: which packet of a queue leaves next, and which one is dropped or cut when room
-//! is short.
+//! Queue disciplines: which packet of a queue leaves next, and which one is dropped or cut when
+//! room is short.
 //!
 //! A kind has two types: its settings, which implement [`Settings`], and the [`Discipline`] that
 //! they start for each queue, that is for each class of each port. The buffer decides whether there

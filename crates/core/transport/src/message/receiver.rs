@@ -217,8 +217,9 @@ impl Receiver {
     }
 
     /// Takes in the header of a packet whose payload a switch has cut off, and asks for that packet
-    /// at once. The header may have overtaken data that waits in the switch. So it tells of no other
-    /// packet, and leaves no record: later reports of the packet are about an attempt that is over.
+    /// at once. The header may have overtaken data that waits in the switch. So it tells of no
+    /// other packet, and leaves no record: later reports of the packet are about an attempt that is
+    /// over.
     #[cold]
     fn handle_trimmed(&mut self, data: &Data, recovery: Recovery, mut reply: impl FnMut(Body)) {
         if recovery == Recovery::GoBackN {

@@ -82,7 +82,7 @@ kinds! {
     Notification: None, false;
     /// A receiver's permission to send more. The rest: the bytes.
     Credit: None, false;
-    /// The header of [`Data`](Self::Data) whose payload a switch has cut off, with the rest of that.
+    /// The header of [`Data`](Self::Data) whose payload a switch has cut off, with its rest.
     Trimmed: Some(Transport::Message), true;
 }
 
@@ -203,8 +203,8 @@ impl Header {
         }
     }
 
-    /// The header that is left when a switch cuts the payload off; [`None`] if the receiver could do
-    /// nothing with it.
+    /// The header that is left when a switch cuts the payload off; [`None`] if the receiver could
+    /// do nothing with it.
     pub(crate) const fn trimmed(&self) -> Option<Self> {
         if !matches!(self.kind, Kind::Data) {
             return None;

@@ -72,7 +72,8 @@ fn lost_retransmission_is_noticed_by_what_is_acknowledged_after_it() {
 #[test]
 fn packets_that_are_cut_to_their_headers_are_sent_again_once_each() {
     // Three segments of 44 packets into a queue of half their rate, so that headers overtake data.
-    // The last two packets of all are cut: no later one shows the gap. The first of them is cut again.
+    // The last two packets of all are cut: no later one shows the gap. The first of them is cut
+    // again.
     let cut = [0, 3, 4, 43, 50, 87, 130, 131];
     for recovery in [Recovery::Selective, Recovery::GoBackN] {
         let plain = Plain::rate(Rate::from_gbps(10));

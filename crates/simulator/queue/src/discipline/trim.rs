@@ -1,7 +1,8 @@
-//! Trimming: a data packet that finds no room is cut to its header, which travels on in a class of
-//! its own. The receiver learns at once which packet is missing, and asks for it again (Handley and
-//! others, "Re-architecting datacenter networks and stacks for low latency and high performance",
-//! NDP, SIGCOMM 2017, section 3.1; Cheng and others, "Catch the Whole Lot in an Action", NSDI 2014).
+//! Trimming: a data packet that finds no room is cut to its header, which travels on in another
+//! class. The receiver learns at once which packet is missing, and asks for it again (NDP: Handley
+//! and others, "Re-architecting datacenter networks and stacks for low latency and high
+//! performance", SIGCOMM 2017, section 3.1; Cheng and others, "Catch the Whole Lot in an Action",
+//! NSDI 2014).
 //!
 //! Packets leave in the order in which they came.
 //!
@@ -122,7 +123,7 @@ mod tests {
         }
     }
 
-    /// The answer to a packet of data without room, in the class `own` of a port that has `classes`.
+    /// The answer to data without room, in the class `own` of a port that has `classes`.
     fn settled(name: Option<&str>, own: usize, classes: &[&str]) -> Result<Refusal, Wrong> {
         let mut trim = Trim { class: name.map(ToOwned::to_owned), ..Trim::default() };
         trim.settle(own, classes)?;
