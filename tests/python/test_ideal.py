@@ -217,7 +217,7 @@ def test_a_case_is_the_ideal_of_its_run(tmp_path: Path) -> None:
         assert slowdown is not None
         assert slowdown >= 1
     assert [verdict.keeps for verdict in outcome.verdicts] == [True]
-    assert (tmp_path / "out" / outcome.experiment.name / "taken.png").exists()
+    assert (tmp_path / "out" / outcome.experiment.name / "taken.svg").exists()
 
 
 def test_an_ideal_that_is_not_one_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 //! The WebAssembly module imports nothing, and its answers are those of a native build.
 
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -58,8 +59,11 @@ fn digits(answer: Answer) -> String {
         Answer::Error(text) => (1, text.into_bytes()),
         Answer::Bytes(bytes) => (2, bytes),
     };
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{kind} {digits}")
+    let mut digits = format!("{kind} ");
+    for byte in bytes {
+        write!(digits, "{byte:02x}").expect("room");
+    }
+    digits
 }
 
 /// The questions of a page, from the scenario to the tables.

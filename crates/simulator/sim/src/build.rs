@@ -53,10 +53,10 @@ pub(crate) struct Built {
     pub(crate) size_bins: Vec<Bytes>,
     /// Whether there is a table of the ideal.
     pub(crate) ideal: bool,
-    /// Whether a class cuts packets that find no room.
-    pub(crate) trims: bool,
     /// The headroom that PFC has, and the one that it needs, at each end of each cable.
     pub(crate) headroom: Vec<[Headroom; 2]>,
+    /// Whether a class cuts packets that find no room.
+    pub(crate) trims: bool,
 }
 
 /// The headroom of a port for one class.
