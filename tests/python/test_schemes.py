@@ -44,7 +44,9 @@ def test_nothing_is_said_where_the_network_has_it(
 ) -> None:
     assignments = [part for setting in settings for part in ("--set", setting)]
     ran = command("run", "tcp-incast", "--cc", scheme, *SHORT, *assignments, "--quiet")
-    assert (ran.code, ran.err) == (0, "")
+    # A run as short as this one may not have come to rest.
+    said = [line for line in ran.err.splitlines() if "come to rest" not in line]
+    assert (ran.code, said) == (0, [])
 
 
 def test_an_echo_that_is_not_exact_is_a_warning() -> None:

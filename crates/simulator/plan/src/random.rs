@@ -10,8 +10,8 @@ pub mod purpose {
     /// The seed of a host's transport, by host.
     pub const HOST: &str = "host";
     /// The label of a flow, one of its connections and a direction. ECMP hashes labels as it does
-    /// the addresses and ports of real packets. The owner is in the words of `Flows::directions`; labels
-    /// follow from no seed.
+    /// the addresses and ports of real packets. The owner is in the words of `Flows::directions`;
+    /// labels follow from no seed.
     pub const FLOW_LABEL: &str = "flow label";
     /// The seed of a connection at one end, by the label of the direction that it sends in.
     pub const CONNECTION: &str = "connection";
