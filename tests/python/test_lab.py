@@ -154,7 +154,18 @@ def test_timely_keeps_the_queue_short_and_the_line_full(
     before = _left()
     text = STAR.replace('rate = "10Gbps"', f'rate = "{rate}"').replace("200Mbps", rate)
     Path("star.toml").write_text(text.replace("500KB", "1MB"))
-    done = command("kernel", "lab", "star.toml", "--out", "out", "--on", "linux-tcp", "--json")
+    done = command(
+        "kernel",
+        "lab",
+        "star.toml",
+        "--out",
+        "out",
+        "--on",
+        "linux-tcp",
+        "--json",
+        "--figures",
+        "png",
+    )
     assert _left() == before
     with others.judged("the test bed was removed"):
         assert done.code == 0, done.err
@@ -361,7 +372,18 @@ def test_udp_carries_a_scenario_without_bpf(command: Command, others: Others) ->
     Path("star.toml").write_text(STAR.replace("3s", "2s"))
     scheme = "timely:auto[t_high=2ms]"
     chosen = ("--on", "udp", "--on", "simulator", "--cc", scheme)
-    done = command("lab", "star.toml", *chosen, "--knob", "t_low=60us", "--out", "out", "--json")
+    done = command(
+        "lab",
+        "star.toml",
+        *chosen,
+        "--knob",
+        "t_low=60us",
+        "--out",
+        "out",
+        "--json",
+        "--figures",
+        "png",
+    )
     assert _left() == before
     assert done.code == 0, done.err
     said = json.loads(done.out)
