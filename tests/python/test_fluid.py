@@ -304,6 +304,6 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], message: str) -> 
 
 def test_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     fluid._integrator.cache_clear()
-    monkeypatch.setitem(sys.modules, "jitcdde._python_core", None)
+    monkeypatch.setitem(sys.modules, "jitcdde", None)
     with pytest.raises(IncastError, match=r"pip install 'incast\[fluid\]'"):
         fluid.solve(PATCHED)

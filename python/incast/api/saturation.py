@@ -206,8 +206,8 @@ def planned(
     asked = tuple(sorted(set(loads)))
     if not 1 <= len(asked) <= MOST_LOADS:
         raise ParameterError(f"{len(asked)} loads: expected 1 to {MOST_LOADS}")
-    raised = open_loop(scenario, traffic)
     schemes = scenarios.check_schemes(scenario, cc)
+    raised = open_loop(scenario, traffic)
     for load in asked:
         scenario.with_set(raised.at(load))
     seed = scenario.seed if seed is None else seed
