@@ -6,6 +6,13 @@ const GUIDE: &str = include_str!("../../../../../docs/how-to/adding-a-transport.
 const HALF: &str = include_str!("../../src/half.rs");
 const WIRE: &str = include_str!("../../src/packet/wire.rs");
 
+/// The files that the guide quotes.
+const QUOTED: [&str; 3] = [
+    include_str!("../../src/stream.rs"),
+    include_str!("../../src/packet/stream.rs"),
+    include_str!("granting.rs"),
+];
+
 /// The methods of a trait that have no default.
 fn asked<'a>(source: &'a str, name: &str) -> Vec<&'a str> {
     let start = source.find(&format!("pub(crate) trait {name}")).unwrap();
@@ -28,4 +35,14 @@ fn the_guide_names_every_method_that_a_transport_must_have() {
         }
     }
     assert!(missing.is_empty(), "docs/how-to/adding-a-transport.md does not tell of:\n{missing}");
+}
+
+#[test]
+fn the_guide_quotes_code_to_the_byte() {
+    let blocks = GUIDE.split("\n```rust\n").skip(1).map(|rest| rest.split_once("```\n").unwrap().0);
+    let blocks: Vec<_> = blocks.collect();
+    assert_eq!(blocks.len(), QUOTED.len());
+    for (block, file) in blocks.iter().zip(QUOTED) {
+        assert!(file.contains(block), "its file does not have this block of the guide:\n{block}");
+    }
 }
