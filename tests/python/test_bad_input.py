@@ -68,7 +68,6 @@ to = "server"
         (["run", "incast", "extra"], "extra"),
         (["run"], "scenario"),
         (["rum"], "rum"),
-        (["scenario"], "command"),
         (["scenario", "check", "incats"], "incast"),
         (["algorithms", "timly"], "did you mean timely?"),
     ],

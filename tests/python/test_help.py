@@ -50,3 +50,11 @@ def test_help_of_the_test_bed_fits(
 
 def test_every_command_is_tried() -> None:
     assert {(), ("run",), ("scenario", "check"), ("completion",), ("plot",)} <= {*EVERY}
+
+
+@pytest.mark.parametrize("group", [[], ["scenario"], *([["udp"]] if ("udp",) in EVERY else [])])
+def test_a_group_alone_lists_its_commands(command: Command, group: list[str]) -> None:
+    alone = command(*group)
+    assert (alone.code, alone.err) == (0, "")
+    assert "Commands:" in alone.out
+    assert alone.out == command(*group, "--help").out

@@ -21,6 +21,7 @@ from incast.cli import (
     lab,
     late,
     manual,
+    options,
     page,
     plotting,
     reading,
@@ -141,8 +142,7 @@ def _incast(
         ),
     ] = False,
 ) -> None:
-    if context.invoked_subcommand is None:
-        print(context.get_help())
+    options.commands(context)
 
 
 def _print_trace(cause: BaseException) -> None:

@@ -122,6 +122,12 @@ Yes = Annotated[
 ]
 
 
+def commands(context: typer.Context) -> None:
+    """Lists the commands of a group that is called alone."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
 def check_table(table: str | None, *, as_json: bool) -> str | None:
     """The form of tables that is asked for, found to be one."""
     if table not in (None, *completing.TABLES):

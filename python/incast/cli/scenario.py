@@ -15,6 +15,7 @@ from incast.cli import completing, late, options
 from incast.figures.catalogue import FORMATS
 
 app = typer.Typer(help="The scenarios that ship, and checks of your own.")
+app.callback(invoke_without_command=True)(options.commands)
 
 _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

@@ -36,9 +36,9 @@ def _from_to(least: int, most: int) -> Callable[[int | None], int | None]:
 
 app = typer.Typer(
     help="Messages between real hosts over UDP, in user space.",
-    no_args_is_help=True,
     rich_markup_mode=None,
 )
+app.callback(invoke_without_command=True)(options.commands)
 
 To = Annotated[str, typer.Argument(metavar="HOST:PORT", help="The server's address.")]
 
