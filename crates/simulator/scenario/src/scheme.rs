@@ -160,7 +160,9 @@ impl Scenario {
         };
         let mut algorithm = guests::algorithm(algorithm_name).ok_or_else(|| {
             let mut known = [NAMES, &guests::names()].concat();
-            known.extend(self.cc.keys().map(String::as_str).filter(|&other| other != name));
+            let others = self.cc.keys().map(String::as_str).filter(|&other| other != name);
+            let others: Vec<_> = others.filter(|other| !known.contains(other)).collect();
+            known.extend(others);
             let message = format!(
                 "unknown algorithm {algorithm_name:?}{}",
                 suggestion(algorithm_name, &known)
