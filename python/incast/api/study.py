@@ -271,6 +271,15 @@ def execute_run(
     return Outcome(values, None, round(time.thread_time() - began, 6), seen, by_size)
 
 
+def warnings(scenario: Scenario, schemes: Iterable[str]) -> list[str]:
+    """The warnings of a scenario under schemes, without those of algorithms of one's own.
+
+    Warnings start a flow, and only a worker may be lost by what such an algorithm does.
+    """
+    known = [scheme for scheme in schemes if not guests.digest_of(scheme)]
+    return scenarios.warnings(scenario, known)
+
+
 def _sizes(run: Run) -> dict[str, list[Any]]:
     """The completion times by size, of sizes that have messages."""
     rows = next((frame(table) for table in run.tables if table.name == "fct"), None)

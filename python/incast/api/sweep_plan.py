@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from incast._core import IncastError, ParameterError, Scenario
-from incast.api import guests, scenarios, study
+from incast.api import guests, study
 from incast.api.study import StudyRun
 from incast.base import schemes
 from incast.results import doubts
@@ -63,7 +63,7 @@ class SweepPlan:
 
 def _warnings(of_schemes: Mapping[str, StudyRun]) -> list[str]:
     """The warnings of the schemes at a point."""
-    return scenarios.warnings(next(iter(of_schemes.values())).changed, [*of_schemes])
+    return study.warnings(next(iter(of_schemes.values())).changed, of_schemes)
 
 
 def plan(

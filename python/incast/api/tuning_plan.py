@@ -46,7 +46,7 @@ class TuningPlan:
         return doubts.once(
             (one.name if len(self.scenarios) > 1 else "", text)
             for one in self.scenarios
-            for text in ["", *scenarios.warnings(one, [self.scheme])]
+            for text in ["", *study.warnings(one, [self.scheme])]
         )
 
     def fits(self, scheme: str) -> bool:
