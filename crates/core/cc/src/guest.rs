@@ -13,20 +13,28 @@ pub trait GuestAlgorithm: Send + Sync {
     /// The description, with the name by which schemes ask for it.
     fn info(&self) -> &'static Info;
 
-    /// The parameters.
-    fn params(&self) -> &'static [Param];
+    /// The parameters; none by default.
+    fn params(&self) -> &'static [Param] {
+        &[]
+    }
 
     /// The algorithm with the parameter `name` set to the value that `text` says.
     ///
     /// # Errors
     /// The parameter does not exist, or the text is no value for it.
-    fn with(&self, name: &str, text: &str) -> Result<Guest, SetError>;
+    fn with(&self, name: &str, text: &str) -> Result<Guest, SetError> {
+        let _ = (name, text);
+        Err(SetError::Unknown)
+    }
 
     /// Writes the value of the parameter `name`, in the form that [`with`](Self::with) reads.
     ///
     /// # Errors
     /// The parameter does not exist, or `out` failed.
-    fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result;
+    fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
+        let _ = (name, out);
+        Err(fmt::Error)
+    }
 
     /// The needs that remain with these values.
     fn needs(&self) -> &'static [Need] {

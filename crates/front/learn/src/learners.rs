@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use incast_cc::guest::{Guest, GuestAlgorithm, GuestControl};
-use incast_cc::param::{Conflict, Info, Need, Param, SetError};
+use incast_cc::param::{Conflict, Info, Need, Param};
 use incast_cc::{AnyAlgorithm, Flow};
 
 use crate::action::Control;
@@ -61,10 +61,6 @@ impl GuestAlgorithm for LearnersAlgorithm {
 
     fn params(&self) -> &'static [Param] {
         self.others().params()
-    }
-
-    fn with(&self, _name: &str, _text: &str) -> Result<Guest, SetError> {
-        Err(SetError::Unknown)
     }
 
     fn write(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -1,11 +1,10 @@
 //! A decision tree as an algorithm.
 
-use std::fmt;
 use std::sync::Arc;
 
 use incast_cc::Flow;
 use incast_cc::guest::{Guest, GuestAlgorithm, GuestControl};
-use incast_cc::param::{Info, Kind, Param, SetError, Transport};
+use incast_cc::param::{Info, Kind, Transport};
 use incast_sim::scenario::guests;
 
 use crate::observation::WIDTH;
@@ -21,18 +20,6 @@ struct TreeAlgorithm {
 impl GuestAlgorithm for TreeAlgorithm {
     fn info(&self) -> &'static Info {
         self.info
-    }
-
-    fn params(&self) -> &'static [Param] {
-        &[]
-    }
-
-    fn with(&self, _name: &str, _text: &str) -> Result<Guest, SetError> {
-        Err(SetError::Unknown)
-    }
-
-    fn write(&self, _name: &str, _out: &mut dyn fmt::Write) -> fmt::Result {
-        Err(fmt::Error)
     }
 
     fn burst_varies(&self) -> bool {

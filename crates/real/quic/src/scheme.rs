@@ -13,11 +13,9 @@
 //! assert_eq!(scheme::of("quinn-bbr", "quinn", start).info().name, "quinn-bbr");
 //! ```
 
-use std::fmt;
-
 use incast_cc::Flow;
 use incast_cc::guest::{Guest, GuestAlgorithm, GuestControl};
-use incast_cc::param::{Info, Kind, Param, SetError, Transport};
+use incast_cc::param::{Info, Kind, Transport};
 
 /// The scheme whose flows `start` makes, with the name by which scenarios ask for it. `source` is
 /// the library.
@@ -51,18 +49,6 @@ struct Scheme<S> {
 impl<S: Fn(&Flow) -> Box<dyn GuestControl> + Send + Sync> GuestAlgorithm for Scheme<S> {
     fn info(&self) -> &'static Info {
         self.info
-    }
-
-    fn params(&self) -> &'static [Param] {
-        &[]
-    }
-
-    fn with(&self, _name: &str, _text: &str) -> Result<Guest, SetError> {
-        Err(SetError::Unknown)
-    }
-
-    fn write(&self, _name: &str, _out: &mut dyn fmt::Write) -> fmt::Result {
-        Err(fmt::Error)
     }
 
     fn burst_varies(&self) -> bool {
