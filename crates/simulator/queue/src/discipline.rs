@@ -69,6 +69,9 @@ pub trait Settings: DeserializeOwned + JsonSchema + Default {
     /// [`as_fifo`](Discipline::as_fifo).
     const IN_ORDER: bool = false;
 
+    /// Whether the queue may [cut](Refusal::Trim) a packet that finds no room.
+    const TRIMS: bool = false;
+
     /// Finds mistakes that no single field shows.
     ///
     /// # Errors

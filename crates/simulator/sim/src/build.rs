@@ -101,7 +101,7 @@ pub(crate) fn build(
     let cuts = mix.all().iter().map(|named| cut(scenario, named.scheme)).collect();
     let size_bins = scenario.measure.size_bins.clone();
     let classes = scenario.classes_in(&mix);
-    let trims = classes.iter().any(|class| class.discipline.kind() == "trim");
+    let trims = classes.iter().any(|class| class.discipline.trims());
     let classes = classes.into_iter().map(|class| class.name).collect();
     let ideal = scenario.measure.ideal;
     let of_port = |cable, end| Headroom {

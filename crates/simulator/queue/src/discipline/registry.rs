@@ -67,6 +67,11 @@ macro_rules! registry {
                 match self { $(Self::$type(_) => <$type as Settings>::IN_ORDER,)+ }
             }
 
+            /// Whether a packet that finds no room may be cut to its header.
+            pub const fn trims(&self) -> bool {
+                match self { $(Self::$type(_) => <$type as Settings>::TRIMS,)+ }
+            }
+
             /// Tells the settings the place of their class; see [`Settings::settle`].
             ///
             /// # Errors

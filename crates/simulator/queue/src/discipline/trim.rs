@@ -35,6 +35,7 @@ impl Settings for Trim {
     const SUMMARY: &'static str = "First in, first out. Without room the payload of the arriving \
                                    packet is cut off (NDP, SIGCOMM 2017).";
     const IN_ORDER: bool = true;
+    const TRIMS: bool = true;
 
     fn settle(&mut self, own: usize, classes: &[&str]) -> Result<(), Wrong> {
         let highest = classes.len().saturating_sub(1);

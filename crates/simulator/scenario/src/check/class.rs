@@ -40,7 +40,7 @@ fn check_disciplines(scenario: &Scenario) -> Result<(), Fault> {
             };
             let settled = class.discipline.settle(own, &names);
             settled.map_err(|(field, message)| fault(field, message))?;
-            if class.protected && class.discipline.kind() == "trim" {
+            if class.protected && class.discipline.trims() {
                 let message = format!(
                     "PFC protects class {:?}, so no packet of it is cut; turn switch.pfc off, set \
                      the pfc of the class to false, or give it the discipline \"fifo\"",
