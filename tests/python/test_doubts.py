@@ -1,4 +1,4 @@
-"""What is not certain is shown and told: unfinished messages, bounds, runs not at rest."""
+"""Doubts that are shown and told: unfinished messages, bounds, runs not at rest."""
 
 import io
 import json

@@ -98,7 +98,7 @@ def figures(result: incast.Result, label: str) -> str:
 def assert_every_step_of_timely(
     timely: Callable[..., OwnControl], settings: Mapping[str, object], *changes: str
 ) -> None:
-    """Both have the same packets, gauges and tables."""
+    """Two runs have the same packets, gauges and tables."""
     scenario = incast.load("incast").with_set("run.duration=30ms", "run.warmup=5ms", *changes)
     rust = f"timely[{','.join(f'{key}={value}' for key, value in settings.items())}]"
     cc = {"rust": rust, "own": timely(**settings)}

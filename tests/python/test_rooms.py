@@ -82,7 +82,7 @@ def test_rooms_import_rooms_below_them(graph: dict[str, set[str]]) -> None:
 
 
 def test_no_import_stands_in_a_function() -> None:
-    """What takes long, or may be missing, is `lazy`."""
+    """Modules that take long, or may be missing, are `lazy`."""
     inside = [
         f"{path}: line {node.lineno}"
         for path in modules().values()

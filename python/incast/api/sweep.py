@@ -141,7 +141,7 @@ class Sweep(SweepRecord):
             return canvas.on_canvas(drawn.draw(shown, metric))
 
     def results(self) -> Records:
-        """Its points as results, of which there is the table `fct` alone.
+        """The points of the sweep as results, of which there is the table `fct` alone.
 
         Raises:
             FigureError: There are more points than panels of a figure.

@@ -23,7 +23,7 @@ pub enum Mistake {
     NotPositive {
         /// The limit.
         limit: &'static str,
-        /// Its unit.
+        /// The unit of the limit.
         unit: &'static str,
         /// The value.
         value: f64,
