@@ -217,6 +217,7 @@ macro_rules! registry {
                     Self::Guest(guest) => guest.on_timer(now),
                 }
             }
+            #[inline]
             fn next_timer(&self) -> Option<Time> {
                 match self {
                     $(Self::$type(control) => control.next_timer(),)+

@@ -117,6 +117,7 @@ impl Backlog {
     }
 
     /// The unsent payload of the first message; zero where there is none.
+    #[inline]
     pub(crate) fn remaining(&self) -> u64 {
         self.queue.front().map_or(0, |message| message.remaining)
     }

@@ -499,6 +499,7 @@ impl<C: CongestionControl> RateComputation<C> {
     }
 
     /// Calls the algorithm if its time has come.
+    #[inline]
     pub fn on_timer(&mut self, now: Time) {
         if self.control.next_timer().is_some_and(|at| at <= now) {
             self.control.on_timer(now);
@@ -517,6 +518,7 @@ impl<C: CongestionControl> RateComputation<C> {
 impl Sampler {
     /// Takes the sample of the newest payload acknowledged; `delivered` is the total with it. The
     /// sample is wanted where there is an `rtt`.
+    #[inline]
     fn on_completion(
         &mut self,
         now: Time,
@@ -573,6 +575,7 @@ pub(super) fn gap(limits: &Limits, payload: Bytes, line_rate: Rate) -> Span {
 }
 
 /// An algorithm's rate, or its window over the RTT; zero before the RTT is known.
+#[inline]
 pub(super) fn pacing_rate(limits: &Limits, srtt: Span) -> Rate {
     match limits.pacing {
         Pacing::Rate(rate) => rate,

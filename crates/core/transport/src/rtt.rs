@@ -131,6 +131,7 @@ impl RttMeasurement {
 
     /// The smoothed total RTT, without the time for which peers have held answers back; zero before
     /// the first sample.
+    #[inline]
     pub fn srtt(&self) -> Span {
         self.smoothed.map_or(Span::ZERO, |(srtt, _)| srtt.saturating_sub(self.held))
     }

@@ -48,6 +48,7 @@ impl Rack {
 
     /// Notes that a segment which ends at `end` has arrived after one that ends at `highest`
     /// (section 6.2, step 3).
+    #[inline]
     pub(super) fn note_order(&mut self, end: u64, highest: u64, sent_again: bool) {
         self.reordering |= !sent_again && end < highest;
         self.highest = self.highest.max(end);
