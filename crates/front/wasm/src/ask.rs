@@ -26,7 +26,7 @@ pub enum Ask {
         /// The most events.
         events: u32,
     },
-    /// The state of the run.
+    /// The state of the run, and the least of the longest queue since it was last asked for.
     Look,
     /// The RTT samples since measurement started.
     Rtts,

@@ -10,12 +10,22 @@ use crate::ask::{Ask, Format, Open};
 use crate::opened::{opened, refusal};
 use crate::tables;
 
+/// The samples of the longest queue in an interval. In three intervals, which a figure draws as one
+/// point, they meet the least within 6 % of the greatest, under PFC alone in `incast` over 50 ms to
+/// 1 s, and they take 20 to 50 ms of a run. Moments at random meet it no better.
+const SAMPLES: u64 = 16;
+
+const NO_RUN: &str = "no run is under way";
+
 /// A scenario that is open, and a run of it.
 #[derive(Default)]
 pub struct Session {
     document: Option<Document>,
     run: Option<Simulation>,
     report: Option<Report>,
+    /// The number of samples of the longest queue, and the least of those since the last look.
+    samples: u64,
+    least: Option<u64>,
 }
 
 /// The answer to a question.
@@ -113,7 +123,7 @@ impl Session {
     }
 
     fn start(&mut self, name: &str, seed: &str) -> Result<Value, Wrong> {
-        (self.run, self.report) = (None, None);
+        (self.run, self.report, self.samples, self.least) = (None, None, 0, None);
         let scenario = self.document.as_ref().ok_or("no scenario is open")?.scenario();
         let seed = seed.parse().map_err(|_| {
             format!("seed {seed:?}: expected a whole number from 0 to 18446744073709551615")
@@ -137,14 +147,23 @@ impl Session {
 
     /// Whether the moment was reached, and the run has come to its end.
     fn advance(&mut self, interval: u32, events: u32) -> Result<Value, Wrong> {
-        let run = self.run()?;
-        let until = (run.interval() * u64::from(interval)).min(run.duration());
-        let reached = !run.approach(until, events.into());
-        let ended = reached && until >= run.duration();
+        let run = self.run.as_mut().ok_or(NO_RUN)?;
+        let (interval, last) = (u64::from(interval), run.events() + u64::from(events));
+        let mut reached = true;
+        while reached && self.samples < interval * SAMPLES {
+            let until = (run.interval() * (self.samples + 1) / SAMPLES).min(run.duration());
+            reached = !run.approach(until, last.saturating_sub(run.events()).max(1));
+            if reached {
+                self.samples += 1;
+                self.least = Some(self.least.unwrap_or(u64::MAX).min(run.longest_queue()));
+            }
+        }
+        let ended = reached && run.interval() * interval >= run.duration();
         Ok(json!({ "reached": reached, "ended": ended, "at_us": run.simulated().as_us_f64() }))
     }
 
     fn look(&mut self) -> Result<Value, Wrong> {
+        let least = self.least.take();
         let run = self.run()?;
         let look = run.look();
         let flows: Vec<_> = look
@@ -158,6 +177,7 @@ impl Session {
             "at_us": run.simulated().as_us_f64(),
             "intervals": look.intervals,
             "queues": look.queues,
+            "least": least,
             "flows": flows,
             "links": links,
             "rtt_samples": look.rtt_samples,
@@ -167,7 +187,7 @@ impl Session {
     }
 
     fn finish(&mut self) -> Result<Value, Wrong> {
-        let report = self.run.take().ok_or("no run is under way")?.finish();
+        let report = self.run.take().ok_or(NO_RUN)?.finish();
         let figures: Map<_, _> = report.summary.entries().into_iter().map(figure).collect();
         let answer = json!({
             "complete": report.complete,
@@ -192,7 +212,7 @@ impl Session {
     }
 
     fn run(&mut self) -> Result<&mut Simulation, Wrong> {
-        Ok(self.run.as_mut().ok_or("no run is under way")?)
+        Ok(self.run.as_mut().ok_or(NO_RUN)?)
     }
 
     fn table(&self, number: usize) -> Result<&Table, Wrong> {

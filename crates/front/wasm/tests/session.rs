@@ -25,6 +25,24 @@ fn open(text: &str, changes: &[&str]) -> (Session, Result<Value, Value>) {
 }
 
 #[test]
+fn the_least_of_the_longest_queue_is_met_between_the_ends_of_intervals() {
+    // PFC alone: a queue of 77 to 2,096 KB that swings once in a millisecond.
+    let (mut session, _) =
+        open(INCAST, &["run.duration=20ms", "run.warmup=5ms", "run.interval=1ms"]);
+    let start = json!({ "ask": "start", "scheme": "line-rate", "seed": "1" });
+    ask(&mut session, &start).expect("it starts");
+    for interval in 1..=19 {
+        let next = json!({ "ask": "advance", "interval": interval, "events": 10_000_000 });
+        assert_eq!(ask(&mut session, &next).expect("it goes on")["reached"], true);
+        let look = ask(&mut session, &json!({ "ask": "look" })).expect("a run is under way");
+        let queues = look["queues"].as_array().expect("a list").iter();
+        let most = queues.filter_map(|queue| queue[1].as_u64()).max();
+        assert!(most.is_some_and(|bytes| bytes > 2_000_000), "{most:?}");
+        assert!(look["least"].as_u64().is_some_and(|bytes| bytes < 300_000), "{}", look["least"]);
+    }
+}
+
+#[test]
 fn a_run_in_slices_has_the_tables_of_a_run_in_one_go() {
     let changes = ["run.duration=20ms", "run.warmup=5ms"];
     let (mut session, opened) = open(INCAST, &changes);
@@ -41,6 +59,7 @@ fn a_run_in_slices_has_the_tables_of_a_run_in_one_go() {
         while ask(&mut session, &next).expect("it goes on")["reached"] != true {}
     }
     let look = ask(&mut session, &json!({ "ask": "look" })).expect("a run is under way");
+    assert!(look["least"].is_u64(), "a sample of the longest queue");
     assert_eq!(look["flows"].as_array().map(Vec::len), Some(40));
     let ended = ask(&mut session, &json!({ "ask": "finish" })).expect("it has ended");
 

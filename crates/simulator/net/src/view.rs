@@ -121,6 +121,16 @@ impl Network {
         self.failures().flat_map(Failures::lost)
     }
 
+    /// The backlog of the switch port with the longest queue at this moment, in bytes.
+    pub fn longest_queue(&mut self) -> u64 {
+        let Self { switches, transit, now, .. } = self;
+        let backlogs = switches.iter_mut().flat_map(|switch| {
+            switch.catch_up_until(*now, false, transit);
+            switch.ports.behind().iter().map(Port::backlog_bytes)
+        });
+        backlogs.max().unwrap_or(0)
+    }
+
     /// The queue lengths of every port of every switch since measurement started.
     pub fn queue_lengths(&mut self) -> Vec<QueueLengths> {
         let now = self.now;

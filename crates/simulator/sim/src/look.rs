@@ -160,8 +160,16 @@ mod tests {
         let (mut queues, mut goodputs, mut before) = (Vec::new(), Vec::new(), [0, 0]);
         let mut held = false;
         for interval in 1..=20_usize {
-            while run.approach(Span::from_us(100) * interval as u64, 50) {}
+            let mut longest = 0;
+            for part in 1..=5 {
+                let until = Span::from_us(100) * (interval as u64 - 1) + Span::from_us(20) * part;
+                while run.approach(until, 50) {}
+                longest = longest.max(run.longest_queue());
+            }
             let look = run.look();
+            let most = look.queues.iter().map(|&(_, most)| most).max();
+            assert!(most >= Some(longest) || interval == 20, "{most:?} {longest}");
+            assert!(longest > 0, "two at 10 Gb/s into a port of 10 Gb/s");
             held |= look.links.iter().any(|link| link.held);
             assert_eq!(look.intervals, interval.min(19), "the last one is open until the end");
             if interval == 20 {

@@ -322,6 +322,13 @@ impl Simulation {
         Look::at(&self.built)
     }
 
+    /// The backlog of the switch port with the longest queue at this moment, in bytes. Asking
+    /// changes nothing.
+    pub fn longest_queue(&mut self) -> u64 {
+        self.join();
+        self.built.net.longest_queue()
+    }
+
     /// The RTT samples of all flows since measurement started: the least RTT of each bucket, the
     /// least above it, both in nanoseconds, and the number of samples in it.
     pub fn rtts(&mut self) -> Vec<(u64, u64, u64)> {
