@@ -40,6 +40,8 @@ RUNS = {
 }
 
 
+CAPTIONS = "[...document.querySelectorAll('#charts figcaption')].map(one => one.textContent)"
+
 # Saves the table of a number, where the page itself would hand it to the user.
 SAVE = """
 const [number, format, done] = arguments;
@@ -74,6 +76,11 @@ def test_every_table_is_that_of_a_native_run_to_the_last_bit(
     schemes, changes = RUNS[name]
     shows(browser, address, link(name, schemes, changes, seed=7))
     ended(browser)
+    slowdowns = f"{CAPTIONS}.filter(one => one.startsWith('Slowdown by size of message'))"
+    if name in {"fat-tree-web-search", "timely-storage"}:
+        until(browser, f"{slowdowns}.length")
+    else:
+        assert browser.execute_script(f"return {slowdowns}") == []
     for place, scheme in enumerate(schemes):
         if len(schemes) > 1:
             choose(browser, "table-scheme", str(place))

@@ -81,6 +81,8 @@ def test_every_figure_of_a_guide_runs_and_fits_any_reader(
     fits(browser, 1280)
     if "table-1" in GUIDES[name]:
         has_table_1(browser)
+    if "lossless" in GUIDES[name]:
+        has_the_swing_of_pfc_alone(browser)
     looks(browser, "dark")
     resized(browser, 390)
     fits(browser, 390)
@@ -106,6 +108,17 @@ def test_who_wants_no_motion_sees_a_run_when_it_has_ended(browser: Browser, addr
         moved = browser.execute_script("return window.moved")
         assert ("rtt-queue" in moved) is not still
     browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
+def has_the_swing_of_pfc_alone(browser: Browser) -> None:
+    """Its queue goes from 77 to 2,096 KB and back in two intervals."""
+    plot = f"{figure('lossless')}.querySelector('.plot')"
+    label = browser.execute_script(f"return {plot}.getAttribute('aria-label')")
+    found = re.search(r"PFC alone ([\d.]+) to ([\d,]+)", label)
+    assert found, label
+    least, greatest = found.groups()
+    assert 70 < float(least) < 250
+    assert float(greatest.replace(",", "")) == pytest.approx(2096, rel=0.01)
 
 
 def has_table_1(browser: Browser) -> None:

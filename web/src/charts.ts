@@ -1,7 +1,8 @@
 /** The figures: queues, RTTs and rates over time, and the distribution of RTTs. */
 
 import uPlot from "uplot";
-import { colour, h, ofScheme, shown, time, widthOf } from "./dom.js";
+import { colour, h, ofScheme, shown, size, time, widthOf } from "./dom.js";
+import { type Slowdowns, slowdowns } from "./measures.js";
 import { MOST_FLOWS, type Points, type Run } from "./run.js";
 
 export interface Series {
@@ -11,12 +12,46 @@ export interface Series {
   alpha?: number;
   x: number[];
   y: Points;
+  /** The least values, where `y` has the greatest: both are drawn, and the band between them. */
+  low?: Points;
+  dash?: number[];
 }
+
+/** A series as it is drawn; `isLow` of one that ends the band of the series before it. */
+type Drawn = Series & { isLow?: boolean };
+
+export const QUEUES = "Longest queue, from least to greatest";
 
 /** A level that is drawn across a figure, such as a threshold. */
 export interface Mark {
   label: string;
   y: number;
+}
+
+/**
+ * Both ends of a band, with a point for each two pixels at most: the least and the greatest of all
+ * intervals there. With more points, swings that intervals cut make waves that no queue has.
+ */
+function ends(series: Series, width: number): Drawn[] {
+  const { x, y, low } = series;
+  if (!low) return [series];
+  const several = Math.max(1, Math.ceil(x.length / (width / 2)));
+  // The last point has as many intervals as the others.
+  const starts = Array.from({ length: Math.ceil(x.length / several) }, (_, place) => Math.max(0, Math.min(place * several, x.length - several)));
+  const reduced = (values: Points, best: (...all: number[]) => number) => starts.map((start) => {
+    const known = values.slice(start, start + several).filter((value) => value !== null);
+    return known.length ? best(...known) : null;
+  });
+  const at = starts.map((start) => x[Math.min(start + several, x.length) - 1]!);
+  return [{ ...series, x: at, y: reduced(y, Math.max) }, { ...series, x: at, y: reduced(low, Math.min), width: 0.75, isLow: true }];
+}
+
+/** What series are at a place, in words. */
+function said(drawn: Drawn[], value: (place: number) => number | null | undefined): string[] {
+  return drawn.flatMap(({ label, isLow }, place) => {
+    const low = drawn[place + 1]?.isLow ? `${shown(value(place + 1), 3)} to ` : "";
+    return isLow ? [] : [`${label} ${low}${shown(value(place), 3)}`];
+  });
 }
 
 /** A figure of some series. It is made anew when their number changes. */
@@ -30,7 +65,7 @@ export class Figure {
   constructor(
     private readonly title: string,
     private readonly unit: string,
-    private readonly kind: { x: "time" | "rtt"; digits?: number; legend?: boolean; least?: number },
+    private readonly kind: { x: "time" | "rtt" | "size"; least?: number },
   ) {
     this.#plot = h("div", { class: "plot", role: "img", "aria-label": title });
     this.#value = h("span", { class: "value" });
@@ -38,12 +73,13 @@ export class Figure {
   }
 
   /** Shows series, each with its own points, and a line at a moment. */
-  show(series: Series[], moment: number | null, least = 0, note = "", marks: Mark[] = []): void {
+  show(all: Series[], moment: number | null, least = 0, note = "", marks: Mark[] = []): void {
     this.#least = Math.max(this.kind.least ?? 0, least, ...marks.map(({ y }) => y * 1.08));
     this.#marks = marks;
-    const data = joined(series);
     const width = widthOf(this.#plot);
     if (width === 0) return;
+    const series = all.flatMap((one) => ends(one, width));
+    const data = joined(series);
     const made = `${series.map((one) => one.label + one.colour).join()}|${width}`;
     this.#moment = moment;
     if (made !== this.#made || !this.#chart) {
@@ -56,26 +92,36 @@ export class Figure {
     this.#describe(series, note);
   }
 
+  /** Takes away what is drawn. */
+  clear(): void {
+    this.#chart?.destroy();
+    this.#chart = null;
+    this.#latest = this.#value.textContent = "";
+  }
+
   #marks: Mark[] = [];
   #moment: number | null = null;
   #least = 0;
   #latest = "";
 
-  #describe(series: Series[], note: string): void {
-    const few = series.length <= 6;
-    const last = ({ y }: Series) => y.findLast((value) => value !== null) ?? null;
-    const values = few && this.kind.x === "time" ? series.map((one) => `${one.label} ${shown(last(one), 3)}`) : [];
+  #describe(series: Drawn[], note: string): void {
+    const last = (place: number) => series[place]?.y.findLast((value) => value !== null) ?? null;
+    const all = said(series, last);
+    const values = all.length <= 6 && this.kind.x === "time" ? all : [];
     const text = values.length ? `${this.title}: ${values.join(", ")} ${this.unit}` : this.title;
     this.#plot.setAttribute("aria-label", text);
     this.#latest = values.join(" · ") || note;
     if (this.#chart?.cursor.idx == null) this.#value.textContent = this.#latest;
   }
 
-  #options(series: Series[], width: number): uPlot.Options {
+  #options(series: Drawn[], width: number): uPlot.Options {
     const [text, grid] = [colour("--muted"), colour("--grid")];
     const font = `11px ${getComputedStyle(document.body).fontFamily}`;
     const axis = { stroke: text, font, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1, size: 4 } };
     const overTime = this.kind.x === "time";
+    // Slowdowns are factors, and so their axis has powers of ten, from the least that there is.
+    const factors = this.kind.x === "size";
+    const marks = (_: uPlot, __: number, low: number, high: number) => decades(low, high);
     return {
       width,
       height: 190,
@@ -84,16 +130,18 @@ export class Figure {
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, ...(overTime ? { sync: { key: "time" } } : {}) },
       scales: {
         x: overTime ? { time: false } : { time: false, distr: 3, range: (_, low, high) => [low, high] },
-        y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(this.#least, (high ?? 0) * 1.05) || 1] },
+        y: factors
+          ? { distr: 3, range: (_, __, high) => [1, Math.max(3, (high ?? 0) * 1.1)] }
+          : { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(this.#least, (high ?? 0) * 1.05) || 1] },
       },
       axes: [
         {
           ...axis,
           size: 28,
-          ...(overTime ? {} : { splits: (_: uPlot, __: number, low: number, high: number) => decades(low, high) }),
-          values: (_, splits) => splits.map((split) => (split === null ? "" : time(split))),
+          ...(overTime ? {} : { splits: marks }),
+          values: (_, splits) => splits.map((split) => (split === null ? "" : this.#place(split))),
         },
-        { ...axis, size: 52, values: (_, splits) => splits.map((split) => shown(split)) },
+        { ...axis, size: 52, ...(factors ? { splits: marks, filter: (_: uPlot, splits: number[]) => splits } : {}), values: (_, splits) => splits.map((split) => (split === null ? "" : shown(split))) },
       ],
       series: [
         {},
@@ -102,10 +150,12 @@ export class Figure {
           stroke: one.colour,
           width: one.width,
           alpha: one.alpha ?? 1,
-          spanGaps: true,
-          points: { show: false },
+          spanGaps: !factors,
+          points: { show: factors },
+          ...(one.dash ? { dash: one.dash } : {}),
         })),
       ],
+      bands: series.flatMap(({ isLow, colour: of }, place) => (isLow ? [{ series: [place, place + 1] as [number, number], fill: `${of}38` }] : [])),
       hooks: {
         setCursor: [(chart) => this.#say(chart, series)],
         draw: [(chart) => this.#line(chart), (chart) => this.#levels(chart)],
@@ -113,15 +163,17 @@ export class Figure {
     };
   }
 
-  #say(chart: uPlot, series: Series[]): void {
+  #say(chart: uPlot, series: Drawn[]): void {
     const { idx } = chart.cursor;
-    if (idx === null || idx === undefined || series.length > 6) {
-      this.#value.textContent = this.#latest;
-      return;
-    }
-    const x = chart.data[0][idx];
-    const values = series.map((one, place) => `${one.label} ${shown(chart.data[place + 1]?.[idx], 3)}`);
-    this.#value.textContent = x === undefined ? "" : `${time(x)}: ${values.join(" · ")}`;
+    const values = idx === null || idx === undefined ? [] : said(series, (place) => chart.data[place + 1]?.[idx]);
+    const x = chart.data[0][idx ?? -1];
+    const text = x === undefined ? "" : `${this.#place(x)}: ${values.join(" · ")}`;
+    this.#value.textContent = values.length === 0 || values.length > 6 ? this.#latest : text;
+  }
+
+  /** A place of the axis in words. */
+  #place(x: number): string {
+    return this.kind.x === "size" ? size(x) : time(x);
   }
 
   #line(chart: uPlot): void {
@@ -184,7 +236,7 @@ export class Charts {
 
   /** Prepares the figures for other runs. */
   reset(runs: Run[]): void {
-    const over = (title: string, unit: string, value: (run: Run) => Points) => {
+    const over = (title: string, unit: string, value: (run: Run) => Points, least?: (run: Run) => Points) => {
       const figure = new Figure(title, unit, { x: "time" });
       const line = (run: Run) => ({
         label: run.label,
@@ -192,12 +244,13 @@ export class Charts {
         width: 1.5,
         x: run.traces.at_us,
         y: value(run),
+        ...(least ? { low: least(run) } : {}),
       });
       return { figure, show: (all: Run[], moment: number | null) => figure.show(all.map(line), moment) };
     };
     const rtts = new Figure("RTT, share of samples up to it, measured", "", { x: "rtt", least: 1 });
     this.#figures = [
-      over("Longest queue in each interval", "KB", ({ traces }) => traces.queue),
+      over(QUEUES, "KB", ({ traces }) => traces.queue, ({ traces }) => traces.least),
       over("RTT, mean of each interval", "us", ({ traces }) => traces.rtt),
       { figure: rtts, show: (all) => rtts.show(all.map(distribution), null) },
       over("Carried to hosts, headers included", "Gb/s", ({ traces }) => traces.carried),
@@ -207,6 +260,26 @@ export class Charts {
       }),
     ];
     this.#grid.replaceChildren(...this.#figures.map(({ figure }) => figure.element));
+  }
+
+  /** Takes all figures away. */
+  clear(): void {
+    this.#figures = [];
+    this.#grid.replaceChildren();
+  }
+
+  /** Adds the slowdown by size of each traffic whose messages had several sizes. */
+  async addSlowdowns(runs: Run[]): Promise<void> {
+    const before = this.#figures;
+    const found = await Promise.all(runs.map(slowdowns));
+    if (before !== this.#figures) return;
+    const traffics = new Set(found.flatMap((one) => [...one].filter(([, { x }]) => x.length > 1).map(([name]) => name)));
+    for (const traffic of traffics) {
+      const figure = new Figure(`Slowdown by size of message, ${traffic}`, "", { x: "size" });
+      const series = runs.flatMap((run, place) => both(run, found[place]?.get(traffic)));
+      this.#figures.push({ figure, show: () => figure.show(series, null, 0, "median; dashed: 99th percentile") });
+      this.#grid.append(figure.element);
+    }
   }
 
   /** The number of figures. */
@@ -234,6 +307,16 @@ export function rates({ flows, number, traces }: Run, figure: Figure, all: Run[]
   }));
   const more = flows.length > MOST_FLOWS ? `the first ${MOST_FLOWS} of ${flows.length}` : "";
   if (series.length) figure.show(series, moment, Math.max(...all.map((run) => run.traces.mostRate)) * 1.05, more);
+}
+
+/** The median of slowdowns, and their 99th percentile. */
+function both(run: Run, found: Slowdowns | undefined): Series[] {
+  if (!found) return [];
+  const line = { colour: ofScheme(run.number), width: 1.5, x: found.x };
+  return [
+    { ...line, label: `${run.label} median`, y: found.median },
+    { ...line, label: `${run.label} p99`, y: found.p99, dash: [5, 4] },
+  ];
 }
 
 /** The share of samples that are no longer than the end of each bucket. */

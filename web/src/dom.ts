@@ -37,6 +37,21 @@ export function time(us: number): string {
   return `${shown(us)} us`;
 }
 
+/** A size in bytes, in the unit that suits it. */
+export function size(bytes: number): string {
+  if (bytes >= 1e6) return `${shown(bytes / 1e6, 2)} MB`;
+  if (bytes >= 1e3) return `${shown(bytes / 1e3, 2)} KB`;
+  return `${shown(bytes, 2)} B`;
+}
+
+const ACRONYM = /\b(ack|aqm|bbr|cc|cnp|ecn|hai|int|mss|mtu|nic|pfc|rcp|rtt|rto|tcp|tso|vcp|xoff|xon)\b/g;
+
+/** A key in words: `pfc` is PFC, and `ack_jitter` ACK jitter. */
+export function inWords(key: string): string {
+  const text = key.replace(/[_-]+/g, " ").replace(ACRONYM, (word) => word.toUpperCase());
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 const colours = new Map<string, string>();
 
 /** A colour of the style. It is asked for once, since each question makes the browser lay out. */

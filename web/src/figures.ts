@@ -1,6 +1,6 @@
 /** The live figures of the guides, by the name that their text has. */
 
-import { type Mark, distribution } from "./charts.js";
+import { type Mark, QUEUES, distribution } from "./charts.js";
 import { ofScheme } from "./dom.js";
 import { type Knob, type Line, type Live, type Measure, type Plot, type Values, each } from "./live.js";
 import { figure, overTraffic } from "./measures.js";
@@ -11,7 +11,7 @@ function knob(name: string, label: string, path: string, values: string[], start
   return { name, label, values, start, changes: (value) => [`${path}=${value}`] };
 }
 
-const QUEUE: Plot = { title: "Longest queue in each interval", unit: "KB", x: "time", series: each(({ traces }) => traces.queue) };
+const QUEUE: Plot = { title: QUEUES, unit: "KB", x: "time", series: each(({ traces }) => traces.queue, ({ traces }) => traces.least) };
 const RTT: Plot = { title: "RTT, mean of each interval", unit: "us", x: "time", series: each(({ traces }) => traces.rtt) };
 const CARRIED: Plot = { title: "Carried to hosts, headers included", unit: "Gb/s", x: "time", series: each(({ traces }) => traces.carried) };
 const SHARES: Plot = { title: "RTT, share of samples up to it, measured", unit: "", x: "rtt", series: (runs) => runs.map(distribution) };

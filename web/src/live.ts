@@ -4,7 +4,7 @@ import { Figure, type Mark, type Series } from "./charts.js";
 import { desk } from "./desk.js";
 import { h, ofScheme, shown } from "./dom.js";
 import { NetworkView } from "./network.js";
-import { Run } from "./run.js";
+import { type Points, Run } from "./run.js";
 import { type State, first, fragment, open } from "./state.js";
 import { key } from "./summary.js";
 import teaching from "virtual:teaching";
@@ -227,7 +227,9 @@ export class LiveFigure {
   #measured(series: Series): Series {
     const warmup = this.#opened[0]?.warmup_us ?? 0;
     const first = series.x.findIndex((at) => at > warmup);
-    return first < 0 ? { ...series, x: [], y: [] } : { ...series, x: series.x.slice(first), y: series.y.slice(first) };
+    const from = first < 0 ? series.x.length : first;
+    const { x, y, low } = series;
+    return { ...series, x: x.slice(from), y: y.slice(from), ...(low ? { low: low.slice(from) } : {}) };
   }
 
   async #ended(): Promise<void> {
@@ -288,6 +290,8 @@ function tabled(title: string, measures: Measure[], lines: Line[], values: (numb
 }
 
 /** A series of each run over time. */
-export function each(value: (run: Run) => (number | null)[]): Plot["series"] {
-  return (runs) => runs.map((run) => ({ label: run.label, colour: ofScheme(run.number), width: 1.5, x: run.traces.at_us, y: value(run) }));
+export function each(value: (run: Run) => Points, least?: (run: Run) => Points): Plot["series"] {
+  return (runs) => runs.map((run) => ({
+    label: run.label, colour: ofScheme(run.number), width: 1.5, x: run.traces.at_us, y: value(run), ...(least ? { low: least(run) } : {}),
+  }));
 }

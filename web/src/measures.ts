@@ -25,6 +25,30 @@ function mean(values: Values, weights: Values, chosen: (row: number) => boolean)
   return all > 0 ? sum / all : null;
 }
 
+/** The slowdown of messages, by a size in the middle of each range of sizes, in bytes. */
+export interface Slowdowns {
+  x: number[];
+  median: (number | null)[];
+  p99: (number | null)[];
+}
+
+/** The slowdowns of each traffic, by its name. */
+export async function slowdowns(run: Run): Promise<Map<string, Slowdowns>> {
+  const found = new Map<string, Slowdowns>();
+  if (!run.finished?.tables.some(({ name }) => name === "fct")) return found;
+  const [names = [], from = [], to = [], medians = [], p99s = []] = await columns(run, "fct", "traffic", "size_from_bytes", "size_to_bytes", "slowdown_p50", "slowdown_p99");
+  names.forEach((name, row) => {
+    const own = found.get(String(name)) ?? { x: [], median: [], p99: [] };
+    found.set(String(name), own);
+    const [least, above] = [Number(from[row]), Number(to[row])];
+    // The first range begins at nothing, and the last one has no end.
+    own.x.push(Math.sqrt((least || above / 10) * (above < 1e12 ? above : 10 * least)));
+    own.median.push(medians[row] as number | null);
+    own.p99.push(p99s[row] as number | null);
+  });
+  return found;
+}
+
 type Measured = (run: Run) => Promise<number | null>;
 
 export const overTraffic = {

@@ -10,7 +10,9 @@ export type Points = (number | null)[];
 /** What the figures show, in step with the frames. */
 export class Traces {
   readonly at_us: number[] = [];
+  /** The greatest and the least of the longest queue in each interval, in KB. */
   readonly queue: Points = [];
+  readonly least: Points = [];
   /** The mean backlog of the port whose mean is greatest, in KB. */
   readonly waiting: Points = [];
   readonly rtt: Points = [];
@@ -25,6 +27,7 @@ export class Traces {
     this.at_us.push(frame.at_us);
     const queue = largest(frame.queues);
     this.queue.push(frame.queues.length ? queue : null);
+    this.least.push(frame.queues.length ? Math.min(frame.least, queue) : null);
     this.waiting.push(frame.queues.length ? frame.waiting : null);
     this.rtt.push(frame.rtt);
     this.carried.push(frame.carried);
@@ -48,6 +51,8 @@ export interface Frame {
   held: Uint8Array;
   /** The greatest backlog of each switch port, in KB. */
   queues: Float32Array;
+  /** The least of the longest queue, in KB. */
+  least: number;
   /** The mean backlog of the port whose mean is greatest, in KB. */
   waiting: number;
   /** The mean RTT of the samples of the interval, in us; null without one. */
@@ -151,6 +156,7 @@ export class Run {
       use,
       held: Uint8Array.from({ length: links.length }, (_, link) => look.links[2 * link + 1] ?? 0),
       queues: open ? this.frames.at(-1)?.queues ?? new Float32Array() : Float32Array.from({ length: look.queues.length / 2 }, (_, port) => (look.queues[2 * port + 1] ?? 0) / 1e3),
+      least: open ? this.frames.at(-1)?.least ?? 0 : (look.least ?? 0) / 1e3,
       waiting: open ? this.frames.at(-1)?.waiting ?? 0 : look.queues.reduce((most, value, place) => (place % 2 ? most : Math.max(most, value)), 0) / 1e3,
       rtt: samples > 0 ? sum / samples / 1e3 : null,
       rates: open ? this.frames.at(-1)?.rates ?? new Float32Array() : Float32Array.from({ length: count }, (_, place) =>

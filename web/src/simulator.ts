@@ -262,6 +262,7 @@ function ended(): void {
     h("p", { class: "hint digest" }, `Digest of all tables, ${run.scheme}: `, h("code", { "data-digest": run.scheme }, run.finished?.digest ?? "")));
   summary(by("summary"), summed, about, ...(note ? [note] : []), `Time in the simulator: ${time}.`, ...digests);
   tables.show(found.map(source));
+  void charts.addSlowdowns(runs).then(later);
   by("summary").classList.remove("old");
   by("tables").classList.remove("old");
 }

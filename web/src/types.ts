@@ -95,6 +95,8 @@ export interface Look {
   intervals: number;
   /** Mean and greatest backlog of each switch port in the last interval, in bytes. */
   queues: Float64Array;
+  /** The least of the longest queue since the last look, in bytes, of some samples in each interval. */
+  least: number | null;
   /** Number, bytes delivered, and rate of each lasting flow. */
   flows: Float64Array;
   /** Bytes carried by each link, and whether it is paused. */
