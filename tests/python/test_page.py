@@ -183,6 +183,54 @@ def test_a_wrong_change_gets_the_sentence_of_the_command_line(
     assert f"error: {said}" == done.err.strip()
 
 
+def sets(browser: Browser, assignment: str) -> None:
+    browser.execute_script(
+        "document.getElementById('assignment').value = arguments[0];"
+        "document.querySelector('#assign button').click()",
+        assignment,
+    )
+
+
+def test_a_wrong_value_is_not_kept_and_what_is_refused_leaves_no_figures(
+    browser: Browser, address: str
+) -> None:
+    shows(browser, address, link("incast", ["timely"], ["run.duration=20ms", "run.warmup=5ms"]))
+    ended(browser)
+    kept = browser.current_url
+    sets(browser, "run.duration=1sec")
+    said = until(browser, "!document.getElementById('assign-error').hidden && "
+                 "document.getElementById('assign-error').textContent")  # fmt: skip
+    assert '"1sec" has the wrong unit' in said
+    assert said.endswith("run.duration stays 20ms.")
+    assert browser.current_url == kept
+    drawn = "document.querySelectorAll('#charts canvas, #networks canvas').length"
+    assert browser.execute_script(f"return {drawn}") > 4
+    # A value that is right, and for which the command line has a warning.
+    sets(browser, "switch.pfc.enabled=false")
+    until(browser, "location.hash.includes('enabled%3Dfalse')")
+    ended(browser)
+    warnings = "[...document.querySelectorAll('#warnings li')].map(one => one.textContent)"
+    scenario = scenarios.load("incast").with_set(
+        "run.duration=20ms", "run.warmup=5ms", "switch.pfc.enabled=false"
+    )
+    assert browser.execute_script(f"return {warnings}") == scenarios.warnings(scenario, ["timely"])
+    assert browser.execute_script("return document.querySelector('#warnings li').checkVisibility()")
+    # A control is not asked first: what it gives is refused, until it is undone.
+    browser.execute_script(
+        "const label = [...document.querySelectorAll('#settings label')]"
+        ".find(one => one.lastChild.textContent === 'traffic.0.start_spread');"
+        "const field = document.getElementById(label.htmlFor); field.value = '1sec';"
+        "field.dispatchEvent(new Event('change'))"
+    )
+    until(browser, "!document.getElementById('error').hidden")
+    left = "document.querySelectorAll('figure, #summary td, #tables td').length"
+    assert browser.execute_script(f"return {left}") == 0
+    assert not browser.find_element("id", "run").is_enabled()
+    browser.execute_script("document.querySelector('#changes li:last-child button').click()")
+    until(browser, "document.getElementById('error').hidden")
+    assert browser.find_element("id", "run").is_enabled()
+
+
 def test_what_is_too_large_is_refused_with_its_cost_and_the_command(
     browser: Browser, address: str
 ) -> None:

@@ -179,6 +179,11 @@ export class LiveFigure {
   #failed(mistake: Mistake): void {
     this.#error.hidden = false;
     this.#error.textContent = mistake.message;
+    this.end();
+    this.#runs = [];
+    this.#networks.replaceChildren();
+    this.#table.replaceChildren();
+    for (const { figure } of this.#plots) figure.clear();
     this.#status.textContent = "";
     this.element.dataset["state"] = "ended";
     this.#done();

@@ -32,6 +32,8 @@ let about: About;
 let active = false;
 let opened: Opened | null = null;
 let runs: Run[] = [];
+/** The runs whose end was told. */
+let told: Run[] = [];
 let views: NetworkView[] = [];
 let paused = false;
 /** The interval that is looked at; null for the latest. */
@@ -55,16 +57,48 @@ function mistaken(mistake: Mistake | null): void {
 
 let changing = 0;
 
+/** The changes with one more. */
+function changesWith(path: string, value: string): Map<string, string> {
+  const changes = new Map(state.changes);
+  changes.delete(path);
+  if (value !== original(path)) changes.set(path, value);
+  return changes;
+}
+
 function change(path: string, value: string): void {
-  state.changes.delete(path);
-  if (value !== original(path)) state.changes.set(path, value);
+  state.changes = changesWith(path, value);
   clearTimeout(changing);
   changing = window.setTimeout(() => void refresh(), 120);
 }
 
+/** Sets what `--set` would take. What gives no scenario is said, and not kept. */
+async function assign(text: string): Promise<void> {
+  const at = text.indexOf("=");
+  const [path, value] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+  let wrong = "";
+  if (at <= 0) wrong = `${JSON.stringify(text)}: expected KEY=VALUE, such as run.duration=50ms.`;
+  else {
+    try {
+      await desk.ask<Opened>({ ask: "open", ...open({ ...state, changes: changesWith(path, value) }) });
+    } catch (error) {
+      const before = valueAt(path, opened?.values);
+      wrong = `${error instanceof Error ? error.message : String(error)}. ${path} stays ${before ?? "as it is"}.`;
+    }
+  }
+  const [place, field] = [by("assign-error"), by<HTMLInputElement>("assignment")];
+  place.hidden = wrong === "";
+  place.textContent = wrong;
+  field.setAttribute("aria-invalid", String(wrong !== ""));
+  if (wrong) return;
+  field.value = "";
+  change(path, value);
+}
+
 /** The value that the scenario's text has at a path, as `--set` takes it. */
-function original(path: string): string | undefined {
-  let value: unknown = opened?.before;
+const original = (path: string): string | undefined => valueAt(path, opened?.before);
+
+function valueAt(path: string, values: unknown): string | undefined {
+  let value = values;
   for (const key of path.split(".")) value = (value as Record<string, unknown> | undefined)?.[key];
   if (value === undefined) return undefined;
   return typeof value === "string" ? value : JSON.stringify(value);
@@ -83,19 +117,22 @@ async function refresh(): Promise<void> {
     show(found);
     const refused = found.schemes.map((one) => one.refused).filter((one) => one !== null);
     const seconds = Math.max(...found.schemes.map((one) => one.seconds));
+    runButton.disabled = refused.length > 0;
     if (refused.length) {
-      stop();
+      clear();
       mistaken(new Mistake(`${state.name}: ${refused[0]}. The command is below.`));
     } else if (seconds <= QUICK_S) start();
     else {
-      stop();
+      clear();
       by("message").textContent = `This run will take about ${shown(seconds, 2)} s here. Press Run.`;
     }
   } catch (error) {
     if (own !== refreshing) return;
-    stop();
+    clear();
+    runButton.disabled = true;
     editor.show(textOf(state));
     scenarioMenu.value = state.text === null ? state.name : "";
+    showChanges();
     mistaken(error instanceof Mistake ? error : new Mistake(String(error)));
   }
   await linked();
@@ -125,6 +162,10 @@ function show(found: Opened): void {
   if (document.activeElement !== seed) seed.value = state.seed || found.seed;
   scenarioMenu.value = state.text === null ? state.name : "";
   showSchemes(found);
+  showChanges();
+}
+
+function showChanges(): void {
   const changes = [...state.changes].map(([path, value]) =>
     h("li", {}, h("code", {}, `${path}=${value}`), h("button", { type: "button", "aria-label": `Undo ${path}`, click: () => {
       state.changes.delete(path);
@@ -162,6 +203,20 @@ function showSchemes(found: Opened): void {
 function stop(): void {
   for (const run of runs) run.end();
   pauseButton.disabled = true;
+}
+
+/** Takes away all that is of the scenario before. */
+function clear(): void {
+  stop();
+  [runs, views, told] = [[], [], []];
+  by("networks").replaceChildren();
+  charts.clear();
+  summary(by("summary"), [], about);
+  tables.show([]);
+  [runButton.textContent, timeline.disabled, timeline.value] = ["Run", true, "1"];
+  by("message").textContent = "";
+  by("moment").textContent = "nothing has run";
+  document.body.dataset["state"] = "cleared";
 }
 
 function start(): void {
@@ -209,9 +264,8 @@ function again(): void {
   });
 }
 
-let told: Run[] = [];
-
 function draw(): void {
+  if (runs.length === 0) return;
   const last = Math.max(0, ...runs.map((run) => run.frames.length));
   const intervals = Math.max(1, ...runs.map((run) => run.intervals));
   timeline.max = String(intervals);
@@ -229,7 +283,7 @@ function draw(): void {
   if (!changed) return;
   changed = false;
   if (last > 0) document.body.dataset["first"] ??= String(Math.round(performance.now()));
-  const over = runs.length > 0 && runs.every((run) => run.over);
+  const over = runs.every((run) => run.over);
   by("moment").textContent = opened ? `${time(moment)} of ${time(opened.duration_us)}` : "";
   timeline.setAttribute("aria-valuetext", time(moment));
   const wrong = runs.find((run) => run.mistake);
@@ -237,7 +291,7 @@ function draw(): void {
   if (over && told !== runs) {
     told = runs;
     ended();
-  } else if (!over && runs.length) {
+  } else if (!over) {
     const text = paused ? "Paused." : `Running: measured from ${time(opened?.warmup_us ?? 0)} on.`;
     if (by("message").textContent !== text) by("message").textContent = text;
   }
@@ -359,14 +413,7 @@ function listen(): void {
   });
   by<HTMLFormElement>("assign").addEventListener("submit", (event) => {
     event.preventDefault();
-    const field = by<HTMLInputElement>("assignment");
-    const at = field.value.indexOf("=");
-    if (at <= 0) {
-      mistaken(new Mistake(`${JSON.stringify(field.value)}: expected KEY=VALUE, such as run.duration=50ms`));
-      return;
-    }
-    change(field.value.slice(0, at).trim(), field.value.slice(at + 1).trim());
-    field.value = "";
+    void assign(by<HTMLInputElement>("assignment").value);
   });
   const commandButton = by<HTMLButtonElement>("copy-command");
   commandButton.addEventListener("click", () => void copy(command(state), commandButton));
