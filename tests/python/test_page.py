@@ -249,7 +249,8 @@ def test_a_link_holds_the_whole_state_and_the_command_repeats_it(
     # A change by a control, another scheme, and another seed.
     browser.execute_script(
         "const label = [...document.querySelectorAll('#parameters label')]"
-        ".find(one => one.textContent === 't_high');"
+        ".find(one => one.lastChild.textContent === 't_high');"
+        "if (!label.textContent.startsWith('Above this RTT the rate falls')) throw new Error();"
         "const field = document.getElementById(label.htmlFor); field.value = '77us';"
         "field.dispatchEvent(new Event('change'))"
     )
@@ -278,7 +279,7 @@ def test_a_link_holds_the_whole_state_and_the_command_repeats_it(
         ".map(one => one.firstChild.textContent)"
     )
     runs = json.loads(done.out)["runs"]
-    assert shown[0] == "throughput_gbps"
+    assert shown[0] == "Throughput"
     assert [float(one) for one in shown[1:]] == [
         pytest.approx(run["measured"]["throughput_gbps"], rel=1e-3) for run in runs
     ]

@@ -50,7 +50,7 @@ def test_a_result_is_shown_with_its_summary_and_every_table(
         ".map(one => one.firstChild.textContent)"
     )
     runs = json.loads((stored / "run.json").read_text())["runs"]
-    assert shown[0] == "throughput_gbps"
+    assert shown[0] == "Throughput"
     assert [float(one) for one in shown[1:]] == [
         pytest.approx(run["measured"]["throughput_gbps"], rel=1e-3) for run in runs
     ]
@@ -100,7 +100,7 @@ def test_its_scenario_runs_again_with_the_same_tables(
     samples = browser.execute_script(
         "return [...document.querySelectorAll('#summary tbody tr')]"
         ".map(row => [...row.cells].map(cell => cell.textContent))"
-        ".find(cells => cells[0].startsWith('rtt_samples'))"
+        ".find(cells => cells[0].startsWith('RTT samples'))"
     )
     runs = json.loads((stored / "run.json").read_text())["runs"]
     assert samples[1:] == [f"{run['measured']['rtt_samples']:,}" for run in runs]

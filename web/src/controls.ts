@@ -1,6 +1,6 @@
 /** Controls for what a scenario sets and for parameters of algorithms, made of the schema. */
 
-import { h } from "./dom.js";
+import { h, inWords } from "./dom.js";
 import { Scale, quantity } from "./quantity.js";
 import type { About, Algorithm, Opened, Parameter, Schema, Value } from "./types.js";
 
@@ -9,6 +9,8 @@ export type Change = (path: string, value: string) => void;
 
 interface Setting {
   path: string;
+  /** The thing that the value is a property of, where a section has several. */
+  owner: string;
   value: Value;
   before: Value | undefined;
   doc: string;
@@ -39,6 +41,17 @@ function describe(schemas: Schema[]): string {
   return text.replace(/\s+/g, " ");
 }
 
+/** The longest beginning of a description that serves as a label. */
+const LABEL = 56;
+
+/** The label of a value: how its description begins, or its key where that is long. */
+function labelled(owner: string, key: string, doc: string): string {
+  const meant = doc.replace(/^([A-Z]\w*( loop)?|For `[^`]*`): /, "").replace(/^(The|An?|Whether) /, "");
+  const [first = "", mark] = meant.split(/\s*([.,;:(`])/);
+  const label = mark !== "`" && first.length > 2 && first.length <= LABEL ? first.charAt(0).toUpperCase() + first.slice(1) : inWords(key);
+  return owner && !label.startsWith(owner) ? `${owner}: ${label.replace(/^[A-Z](?![A-Z_])/, (letter) => letter.toLowerCase())}` : label;
+}
+
 function words(schemas: Schema[]): string[] {
   return schemas.flatMap((one) => one.enum ?? (one.const === undefined ? [] : [one.const]));
 }
@@ -52,23 +65,30 @@ function at(value: Value | undefined, key: string): Value | undefined {
 function settings(opened: Opened, root: Schema): Map<string, Setting[]> {
   const sections = new Map<string, Setting[]>();
   const skipped = new Set(["title", "description", "published", "cc", "run.schemes", "run.seed"]);
-  const walk = (path: string[], value: Value, before: Value | undefined, schemas: Schema[]): void => {
+  const walk = (path: string[], value: Value, before: Value | undefined, schemas: Schema[], owner: string): void => {
     const name = path.join(".");
     if (skipped.has(name)) return;
     const scalars = Array.isArray(value) && value.every((one) => typeof one !== "object");
     if (typeof value === "object" && value !== null && !scalars) {
       for (const [key, next] of Object.entries(value)) {
-        walk([...path, key], next, at(before, key), inside(schemas, key, root));
+        walk([...path, key], next, at(before, key), inside(schemas, key, root), owned(path, key, next, Object.keys(value).length) ?? owner);
       }
       return;
     }
     const section = path[0] ?? "";
     const all = sections.get(section) ?? [];
-    all.push({ path: name, value, before, doc: describe(schemas), words: words(schemas) });
+    all.push({ path: name, owner, value, before, doc: describe(schemas), words: words(schemas) });
     sections.set(section, all);
   };
-  walk([], opened.values, opened.before, alternatives(root, root));
+  walk([], opened.values, opened.before, alternatives(root, root), "");
   return sections;
+}
+
+/** The name of what is at `key`, if values below belong to it: an entry of a list that has several, or a table in a section. */
+function owned(path: string[], key: string, value: Value, of: number): string | null {
+  if (typeof value !== "object" || value === null || Array.isArray(value) || path.length === 0) return null;
+  if (/^\d+$/.test(key)) return of === 1 ? null : String(value["name"] ?? value["kind"] ?? Number(key) + 1);
+  return path[0] === "network" && path.length === 1 ? null : inWords(key);
 }
 
 /** All paths of single values that the schema knows outside lists, with their meaning. */
@@ -99,8 +119,10 @@ class Control {
   readonly #scale: Scale | null = null;
 
   constructor(
-    readonly path: string,
+    path: string,
     label: string,
+    /** The key as a scenario has it. */
+    hint: string,
     value: Value,
     help: string,
     options: { words?: string[]; range?: string; whole?: boolean; around?: Value | undefined },
@@ -138,7 +160,7 @@ class Control {
     this.element = h(
       "div",
       { class: "control" },
-      h("label", { for: id, title: help }, label),
+      h("label", { for: id, title: help }, label, h("small", {}, hint)),
       help ? more : null,
       this.#field,
       this.#slider,
@@ -178,11 +200,11 @@ export class Panel {
     const rank = (section: string) => (order.includes(section) ? order.indexOf(section) : order.length);
     for (const [section, own] of [...sections].sort(([a], [b]) => rank(a) - rank(b))) {
       const controls = own.map((setting) => {
-        const { path, value, before, doc, words } = setting;
-        const label = path.split(".").slice(1).join(".") || path;
-        return this.#made(path, new Control(path, label, value, doc, { words, around: before }, this.change));
+        const { path, owner, value, before, doc, words } = setting;
+        const label = labelled(owner, path.split(".").pop() ?? path, doc);
+        return this.#made(path, new Control(path, label, path, value, doc, { words, around: before }, this.change));
       });
-      this.element.append(h("details", { open: ["run", "switch", "traffic"].includes(section) }, h("summary", {}, section), ...controls));
+      this.element.append(h("details", { open: ["run", "switch", "traffic"].includes(section) }, h("summary", {}, inWords(section)), ...controls));
     }
   }
 
@@ -218,7 +240,7 @@ export class Panel {
     const bounds = [unit, range].filter(Boolean).join(", ");
     const help = `${doc} (${bounds}) [${source}]`;
     const options = { words: known, range, whole: unit === "count" };
-    return new Control(`cc.${name}.${own}`, own, value, help, options, this.change);
+    return new Control(`cc.${name}.${own}`, labelled("", own, doc), own, value, help, options, this.change);
   }
 
   #made(path: string, control: Control): HTMLElement {

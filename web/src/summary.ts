@@ -1,13 +1,13 @@
 /** The summary of runs beside published values. */
 
-import { h, shown } from "./dom.js";
+import { h, inWords, shown } from "./dom.js";
 import type { About, Published } from "./types.js";
 
 /** The figures that are shown first. */
 const FIRST = [
   "throughput_gbps", "rtt_mean_us", "rtt_p50_us", "rtt_p99_us", "queue_mean_kb", "queue_p99_kb",
   "pfc_pauses", "drops", "ecn_marks", "retransmissions", "jain_index", "delay_p99_us",
-  "messages", "slowdown_mean", "slowdown_p99",
+  "messages", "messages_posted", "slowdown_mean", "slowdown_p99",
 ];
 
 /** A column of the summary: what was measured of a scheme, and what was published. */
@@ -39,7 +39,8 @@ export function summary(element: HTMLElement, all: Summed[], about: About, ...no
       const value = shown(figures[name]);
       return h("td", {}, value, typeof paper === "number" && h("span", { class: "paper" }, ` paper: ${shown(paper)}`));
     });
-    return h("tr", {}, h("th", { scope: "row", title: doc }, name, unit && h("small", {}, ` ${unit}`)), ...cells);
+    const label = inWords(name.replace(/_(gbps|us|kb|s|percent)$/, ""));
+    return h("tr", {}, h("th", { scope: "row", title: `${name}: ${doc}` }, label, unit && h("small", {}, ` ${unit}`)), ...cells);
   };
   const head = () =>
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Figure"), ...all.map(({ scheme, number }) => h("th", { scope: "col" }, key(number), scheme))));
