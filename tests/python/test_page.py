@@ -356,7 +356,30 @@ def test_the_page_fits_and_axe_finds_no_violation(
         "}).filter(one => !one.closest('.cm-editor')).length"
     )
     assert moving == 0
+    if width < 500:
+        has_sliders_beside_a_figure(browser)
     fits(browser, width)
+
+
+def has_sliders_beside_a_figure(browser: Browser) -> None:
+    """On a phone the settings are a sheet, above which a whole figure is in view."""
+    browser.find_element("id", "show-settings").click()
+    seen = browser.execute_script(
+        "const sliders = [...document.querySelectorAll('#sheet [type=range]')];"
+        "return sliders.map(slider => {"
+        "  slider.scrollIntoView({block: 'nearest'});"
+        "  return [slider, ...document.querySelectorAll('#charts canvas')].map(one => {"
+        "    const {left, right, top, bottom} = one.getBoundingClientRect();"
+        "    const middle = (left + right) / 2;"
+        "    return [top + 2, bottom - 2].every(y => {"
+        "      const at = document.elementFromPoint(middle, y);"
+        "      return at && (one === at || one.closest('.plot')?.contains(at));"
+        "    });"
+        "  });"
+        "}).map(([slider, ...figures]) => slider && figures.includes(true))"
+    )
+    assert len(seen) > 5
+    assert all(seen), seen
 
 
 # Times each picture that the page draws.

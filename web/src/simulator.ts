@@ -415,6 +415,15 @@ function listen(): void {
     event.preventDefault();
     void assign(by<HTMLInputElement>("assignment").value);
   });
+  const sheetButton = by("show-settings");
+  sheetButton.addEventListener("click", () => {
+    const open = document.body.toggleAttribute("data-sheet");
+    sheetButton.setAttribute("aria-expanded", String(open));
+    sheetButton.textContent = open ? "Hide settings" : "Settings";
+    if (open) by("charts").scrollIntoView();
+    // Figures take the width that is left, once the browser has told it.
+    setTimeout(later, 50);
+  });
   const commandButton = by<HTMLButtonElement>("copy-command");
   commandButton.addEventListener("click", () => void copy(command(state), commandButton));
   window.addEventListener("resize", () => later());
