@@ -86,6 +86,11 @@ def test_every_figure_of_a_guide_runs_and_fits_any_reader(
     looks(browser, "dark")
     resized(browser, 390)
     fits(browser, 390)
+    cut = browser.execute_script(
+        "return [...document.querySelectorAll('.guide .scroll')]"
+        ".filter(one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)"
+    )
+    assert cut == [], "tables that are wider than their boxes"
 
 
 # Tells, at each change of a figure, whether it runs and has been drawn.
@@ -146,6 +151,11 @@ def test_a_slider_runs_the_figure_again_and_its_link_opens_that(
     shows(browser, address, "#guide=price")
     ran(browser, "tolerated")
     before = rows(browser, "tolerated")
+    answer = f"{figure('tolerated')}.querySelector('details')"
+    seen = f"return {answer}.querySelector('p').checkVisibility()"
+    assert not browser.execute_script(seen), "the answer is folded"
+    browser.execute_script(f"{answer}.querySelector('summary').click()")
+    assert browser.execute_script(seen)
     slider = f"{figure('tolerated')}.querySelector('input')"
     browser.execute_script(f"{slider}.focus()")
     press(browser, "ArrowLeft", 37)

@@ -247,7 +247,7 @@ const incast: Record<string, Live> = {
     ],
     plots: [SHARES],
     table: { measures: [THROUGHPUT, MEAN, P99], source: "Paper: TIMELY, SIGCOMM 2015, Table 1. Fitted here: PFC's thresholds to its row (200 KB), DCTCP's marking threshold to its row (1.6 MB). Seed 1; incast reproduce timely/table-1 has three." },
-    caption: "Try other thresholds of PFC: the row of PFC alone follows them, and TIMELY's stays, since it hardly ever meets them. Try a T_high of 60 us: the RTT falls, and the throughput with it.",
+    caption: "Try other thresholds of PFC, then a T_high of 60 us. See: the row of PFC alone follows the thresholds, and TIMELY's stays, since it hardly ever meets them; with the lower T_high the RTT falls, and the throughput with it.",
   },
 };
 

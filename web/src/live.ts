@@ -61,7 +61,7 @@ export interface Live {
   plots: Plot[];
   network?: boolean;
   table?: { measures: Measure[]; source: string };
-  /** What to try, and what is seen then. */
+  /** What to try, and behind "See:" what is seen then. */
   caption: string;
 }
 
@@ -96,6 +96,8 @@ export class LiveFigure {
   constructor(private readonly live: Live) {
     for (const { name, start } of live.knobs) this.#values[name] = start;
     this.#plots = live.plots.map((plot) => ({ plot, figure: new Figure(plot.title, plot.unit, { x: plot.x, least: plot.x === "rtt" ? 1 : 0 }) }));
+    // The answer is folded: the reader looks first.
+    const [tried = "", seen = ""] = live.caption.split(" See: ");
     this.element = h(
       "section",
       { class: "live", "aria-label": live.title },
@@ -106,7 +108,8 @@ export class LiveFigure {
       h("div", { class: "grid" }, ...this.#plots.map(({ figure }) => figure.element)),
       this.#table,
       this.#status,
-      h("p", { class: "caption" }, live.caption),
+      h("p", { class: "caption" }, tried),
+      h("details", { class: "caption" }, h("summary", {}, "What is to be seen"), h("p", {}, `${seen.charAt(0).toUpperCase()}${seen.slice(1)}`)),
       this.#links,
     );
     void this.#linked();
