@@ -1,6 +1,7 @@
 """Times of the page in headless Chromium: its first figure, the demo, and how soon it answers.
 
     make page && .venv/bin/python bench/page.py [REPEATS]
+    .venv/bin/python bench/page.py --picture docs/images/page.png    # the README's picture
 
 The page is opened from disk, each number anew. A long task is one that kept the page from answering
 for more than 50 ms, by the browser's own observer; their number and the longest are said. Times of
@@ -8,18 +9,22 @@ a clock are those of the machine as it is: where others work, threads wait. So t
 the page's thread and of its workers is said, too, and how long they waited for a processor (Linux).
 """
 
+import io
 import statistics
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from incast.base import links
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests/python"))
 import chromium
 
-REPEATS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+PICTURE = sys.argv[2] if sys.argv[1:2] == ["--picture"] else None
+REPEATS = int(sys.argv[1]) if len(sys.argv) == 2 else 5
 # Keeps what the browser says of tasks of more than 50 ms.
 OBSERVED = """
 window.tasks = [];
@@ -73,11 +78,27 @@ def threads(opened: Any) -> str:  # noqa: ANN401
     return ", ".join(said)
 
 
+def draw(opened: Any, file: str) -> None:  # noqa: ANN401
+    """Writes a picture of the demo when it has run, from its networks to its figures."""
+    opened.set_window_size(1280, 1100)
+    opened.get(f"{links.PAGE.as_uri()}#s=incast")
+    while not ended(opened):
+        time.sleep(0.1)
+    opened.execute_script("window.scrollTo(0, 0)")
+    time.sleep(0.5)
+    # A palette takes a third of the bytes.
+    Image.open(io.BytesIO(opened.get_screenshot_as_png())).quantize(256).save(file, optimize=True)
+
+
 def main() -> None:
-    """Prints a line for each run."""
+    """Prints a line for each run, or writes a picture."""
     if not links.PAGE.is_file():
         sys.exit("the page is not built: make page")
     opened = browser()
+    if PICTURE:
+        draw(opened, PICTURE)
+        opened.quit()
+        return
     print("run; first figure, s; all of it, s; long tasks and the longest, ms: opening, running;")
     print("threads since the browser was opened, ms of a processor")
     for name, state in RUNS.items():
