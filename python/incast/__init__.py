@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         schema,
         workloads,
     )
+    from incast.api.advising import Advice, advise
     from incast.api.compiled import CompiledControl
     from incast.api.control import CongestionControl, parameter
     from incast.api.costs import CostError, CostWarning
@@ -72,6 +73,7 @@ _NAMES = {
         "Ack Algorithm AlgorithmError Demand Flow IncastError Limits Loss ParameterError "
         "Scenario ScenarioError Sent Spurious Workload __version__ algorithms schema workloads"
     ),
+    "api.advising": "Advice advise",
     "api.compiled": "CompiledControl",
     "api.control": "CongestionControl parameter",
     "api.costs": "CostError CostWarning",
@@ -100,6 +102,7 @@ _PACKAGES = ("learning", "udp")
 
 __all__ = [
     "Ack",
+    "Advice",
     "Algorithm",
     "AlgorithmError",
     "Case",
@@ -131,6 +134,7 @@ __all__ = [
     "Tuning",
     "Workload",
     "__version__",
+    "advise",
     "algorithms",
     "compare",
     "load",

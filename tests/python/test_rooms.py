@@ -11,8 +11,8 @@ import layers
 # From the bottom up: a module imports its own room and those below it. `lab` and `reproduce` stand
 # side by side, but are both below the command line.
 ROOMS = (
-    "_core", "base", "udp", "results", "traces", "terminal", "figures", "api", "learning",
-    "reproduce", "lab", "cli", "examples",
+    "_core", "base", "udp", "results", "advice", "traces", "terminal", "figures", "api",
+    "learning", "reproduce", "lab", "cli", "examples",
 )  # fmt: skip
 # The package's own modules, above all rooms: public names, and the start of the command.
 DOORS = {"", "command", "__main__"}
