@@ -13,6 +13,7 @@ from incast import _core
 from incast._core import AlgorithmError, IncastError
 from incast.base import leaving
 from incast.cli import (
+    advising,
     algorithms,
     completing,
     exporting,
@@ -59,6 +60,7 @@ for command in (
     sweeping.sweep,
     sweeping.compare,
     tuning.tune,
+    advising.advise,
     page.ui,
     lab.lab,
     reproducing.reproduce,

@@ -16,6 +16,7 @@ from typer.completion import (  # type: ignore[attr-defined]
 )
 
 from incast import _core
+from incast.advice import trial
 from incast.api import keys as scenario_keys
 from incast.api.scenarios import TRACES, shipped
 from incast.base import manual
@@ -87,6 +88,11 @@ def carriers(incomplete: str) -> list[str]:
 def algorithms(incomplete: str) -> list[str]:
     """The algorithms."""
     return _of([one.name for one in _core.algorithms()], incomplete)
+
+
+def advised(incomplete: str) -> list[str]:
+    """The algorithms on whose thresholds `incast advise` has something to say."""
+    return _of(trial.ALGORITHMS, incomplete)
 
 
 def workloads(incomplete: str) -> list[str]:

@@ -13,6 +13,7 @@ from incast.base import extras, leaving, machine
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from incast.api import (
+        advising,
         batch,
         checking,
         imports,
@@ -35,22 +36,22 @@ if TYPE_CHECKING:
     from incast.reproduce import driver, say
     from incast.results import changes, described, differences, store
     from incast.results import sweeps as sweep_records
-    from incast.terminal import catalogue, pages, progress, report, sweeps, tunings, writing
+    from incast.terminal import advice, catalogue, pages, progress, report, sweeps, tunings, writing
     from incast.traces import exporting
     from incast.udp import bench, files, host, measured, receiving, recorded
     from incast.udp import serving as udp_serving
 
 # The names above: the modules of each room, then those that have another name here.
 _ROOMS = {
-    "api": "batch checking imports result running saturation study sweep sweeping tuning "
-    "tuning_plan",
+    "api": "advising batch checking imports result running saturation study sweep sweeping "
+    "tuning tuning_plan",
     "base": "pool",
     "cli": "observing serving",
     "figures": "canvas gallery loads look network",
     "lab": "attach bed carriers measure plan predict",
     "reproduce": "driver say",
     "results": "changes described differences store",
-    "terminal": "catalogue pages progress report sweeps tunings writing",
+    "terminal": "advice catalogue pages progress report sweeps tunings writing",
     "traces": "exporting",
     "udp": "bench files host measured receiving recorded",
 }
