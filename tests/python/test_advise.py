@@ -10,7 +10,7 @@ import incast
 from conftest import Command
 from incast.advice import headroom, pfc, trial
 from incast.advice.given import Given, given
-from incast.api import advising
+from incast.api import advising, scenarios
 
 NETWORKS = [
     (rate, cable) for rate in ("25Gbps", "100Gbps", "400Gbps") for cable in ("5m", "100m", "2km")
@@ -98,6 +98,15 @@ def test_the_advice_holds_for_each_algorithm(hosts: int) -> None:
     assert all(one.drops == 0 for one in advice.outcomes if one.lossless)
     marked = {one.scheme for one in advice.outcomes if one.marks}
     assert {"dcqcn", "dctcp"} <= marked
+
+
+@pytest.mark.parametrize(("rate", "cable"), NETWORKS)
+def test_thresholds_on_delays_and_marks_suit_the_path(rate: str, cable: str) -> None:
+    """The simulator, which knows the RTT and the segments of each flow, has nothing to warn of."""
+    for hosts in ("3", "32"):
+        for one in trial.trials(network(rate=rate, cable=cable, hosts=hosts), advising.KINDS, ()):
+            for scheme in {*one.schemes} & {"timely", "swift", "dctcp"}:
+                assert scenarios.warnings(one.scenario, [scheme]) == []
 
 
 def test_thresholds_follow_their_formulas() -> None:
