@@ -58,7 +58,8 @@ check-rust:
 	@# An example has endpoints and TLS. That of s2n-quic compiles a library of C for a minute.
 	cargo clippy --workspace --all-targets --features incast-quic/example-quinn --locked -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
-	cargo check -p incast-cc --no-default-features --locked
+	@# The crate that others depend on, as crates.io would have it: without the workspace, or an allocator.
+	cargo package -p incast-cc --no-default-features --locked --offline --allow-dirty --quiet
 
 test-rust: setup  ## the Rust tests
 	@# Without the examples, which `make check` has compiled.

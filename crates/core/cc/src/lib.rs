@@ -55,6 +55,11 @@ pub mod parts;
 pub mod registry;
 pub mod units;
 
+/// The README, whose examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 macro_rules! modules {
     ($($module:ident::$type:ident,)+) => { $(pub mod $module;)+ };
 }
