@@ -2,11 +2,14 @@
 
 import re
 from fnmatch import fnmatch
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+import yaml
+from packaging.requirements import Requirement
 
 from incast import _core
 
@@ -40,39 +43,12 @@ CITATION = {
 }
 
 
-def yaml(text: str) -> dict[str, Any]:
-    """The YAML of a plain file: keys with a string, a folded text, or a list; nothing else."""
-    found: dict[str, Any] = {}
-    for block in re.split(r"^(?=\S)", text, flags=re.MULTILINE)[1:]:
-        head, *below = block.rstrip().split("\n")
-        key, value = re.fullmatch(r"([\w-]+):(?: (.+))?", head).groups()  # type: ignore[union-attr]
-        assert key not in found, key
-        lines = [line.removeprefix("  ") for line in below]
-        assert all(line == before[2:] for line, before in zip(lines, below, strict=True))
-        if value == ">-":
-            found[key] = " ".join(lines)
-        elif value is None:
-            items = [line.removeprefix("- ") for line in lines]
-            assert all(line.startswith("- ") for line in lines), block
-            pairs = [re.fullmatch(r"([\w-]+): (.+)", item) for item in items]
-            found[key] = [
-                {pair[1]: scalar(pair[2])} if pair else scalar(item)
-                for pair, item in zip(pairs, items, strict=True)
-            ]
-        else:
-            assert not below, block
-            found[key] = scalar(value)
-    return found
-
-
-def scalar(text: str) -> str:
-    quoted = re.fullmatch(r'"([^"\\]*)"', text)
-    assert quoted or not re.search(r": | #|^[\[{&*!|>'\"%@`]", text), text
-    return quoted[1] if quoted else text
+def read_yaml(path: str) -> Any:  # noqa: ANN401
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
 
 
 def test_the_citation_is_one() -> None:
-    found = yaml((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    found = read_yaml("CITATION.cff")
     jsonschema.Draft202012Validator(CITATION).validate(found)
     assert found["version"] == _core.__version__
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -86,7 +62,7 @@ def test_the_citation_is_one() -> None:
 def test_a_damaged_citation_is_none(damage: tuple[str, str]) -> None:
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8").replace(*damage)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft202012Validator(CITATION).validate(yaml(text))
+        jsonschema.Draft202012Validator(CITATION).validate(yaml.safe_load(text))
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -135,3 +111,36 @@ def test_the_image_is_built_from_all_that_the_wheel_needs() -> None:
     waste = [".venv/bin/python", "target/release/x", "crates/real/kernel/target/x", ".git/HEAD"]
     waste += ["results/demo/run.json", "python/incast/_core.abi3.so"]
     assert [path for path in waste if copied(path)] == []
+
+
+def test_the_recipe_for_conda_asks_for_what_pip_installs() -> None:
+    """As `incast[reproduce]`, under the names that conda-forge has."""
+    recipe = read_yaml("packaging/conda/recipe.yaml")
+    assert recipe["context"]["version"] == _core.__version__
+    taken = {text.split()[0]: text.split()[1] for text in recipe["requirements"]["run"]}
+    asked = {}
+    oldest = {"python_version": "3.10", "python_full_version": "3.10.0"}
+    for text in metadata.requires("incast") or ():
+        one = Requirement(text)
+        extras = ("", "figures", "reproduce")
+        environments = [{"extra": extra, **oldest} for extra in extras]
+        markers = one.marker is None or any(map(one.marker.evaluate, environments))
+        if markers and one.name != "incast":
+            asked[{"matplotlib": "matplotlib-base"}.get(one.name, one.name)] = str(one.specifier)
+    assert taken.pop("python") == metadata.metadata("incast")["Requires-Python"]
+    assert taken == asked
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'license = "{recipe["about"]["license"]}"' in project
+    [maturin] = [text for text in recipe["requirements"]["host"] if text.startswith("maturin")]
+    assert f'requires = ["{maturin.replace(" ", "")}"]' in project
+
+
+def test_the_workflow_of_the_forge_runs_what_ci_runs() -> None:
+    workflow = read_yaml(".github/workflows/ci.yml")
+    runs = [
+        step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step
+    ]
+    assert any(".ci/run" in run for run in runs)
+    for target in re.findall(r"make ([a-z-]+)", "\n".join(runs)):
+        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE), target
+    assert workflow["permissions"] == {"contents": "read"}
