@@ -25,7 +25,7 @@ from incast.base import links
 
 ROOT = Path(__file__).parents[2]
 JOURNEYS = ROOT / "tests" / "journeys"
-EXTRAS = ("figures", "reproduce")
+EXTRAS = ("figures", "learn", "reproduce")
 _MISSING = 77
 _CPU_S = 120.0
 
@@ -126,7 +126,9 @@ def test_the_environment_has_nothing_of_the_developers(environment: Path) -> Non
 
 
 @pytest.mark.usefixtures("cpu")
-@pytest.mark.parametrize("journey", ["paper", "cluster", "teaching", "linux"])
+@pytest.mark.parametrize(
+    "journey", sorted(path.stem for path in JOURNEYS.glob("*.py") if path.stem != "steps")
+)
 def test_journey(environment: Path, tmp_path: Path, journey: str) -> None:
     path = f"{environment / 'bin'}{os.pathsep}{_system_path()}"
     done = subprocess.run(
