@@ -41,6 +41,6 @@ check_png(Path("drawn/state.png"))
 said = as_json("reproduce", "timely/table-1", "--quick", "--out", "report")
 text = str(said)
 assert "keeps the bounds" in text, text
-report = Path("report/index.html").read_text(encoding="utf-8")
-assert "Table 1" in report
+assert "Table 1" in Path("report/index.html").read_text(encoding="utf-8")
+report = Path("report/timely/table-1/index.html").read_text(encoding="utf-8")
 assert "keeps the bounds" in report

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +10,15 @@ import polars as pl
 import pytest
 
 from conftest import Command
-from incast.reproduce import driver, nearness, page
+from incast.reproduce import driver, nearness
 from incast.reproduce.claims import Verdict, judge
 from incast.reproduce.experiment import PLACE, Claim
 from incast.reproduce.expressions import WORLDS, View
 from incast.reproduce.outcome import Outcome
+from incast.reproduce.sources import SOURCES
 from incast.reproduce.spec import known, load
 from incast.reproduce.words import kind, percent, totals
 from incast.terminal.numbers import measured, told
-
-FOLDERS = sorted({name.partition("/")[0] for name in known()})
 
 EXPERIMENT = """
 title = "An incast of five milliseconds, with one connection and with four"
@@ -120,7 +120,8 @@ def test_sources_ours_and_open_questions_are_told_apart(whole: tuple[Outcome, Pa
 
 def test_the_report_shows_source_cause_and_earlier_set_ups(whole: tuple[Outcome, Path]) -> None:
     found, out = whole
-    page, summary = (out / "index.html").read_text(), (out / "summary.md").read_text()
+    name = found.experiment.name
+    page, summary = (out / name / "index.html").read_text(), (out / "summary.md").read_text()
     for text in (page, summary):
         for wanted in (
             "Section 5: the port is full", "ours: without one there is nothing to see",
@@ -131,7 +132,7 @@ def test_the_report_shows_source_cause_and_earlier_set_ups(whole: tuple[Outcome,
         assert "unseen" not in text
     assert "kept for comparison" in page
     assert page.count("four connections (earlier)") >= 2  # in the table and among the parameters
-    bars = (out / found.experiment.name / "bars.csv").read_text()
+    bars = (out / name / "bars.csv").read_text()
     assert "four connections (earlier)" in bars
 
 
@@ -179,8 +180,12 @@ def test_a_claim_of_nobody_or_of_two_is_refused(
     assert "mine.toml: claim " in error
 
 
-def test_every_source_has_its_title_in_the_report() -> None:
-    assert set(FOLDERS) <= set(page.SOURCES)
+@pytest.mark.parametrize("folder", sorted({name.partition("/")[0] for name in known()}))
+def test_every_source_has_its_page_in_the_book(folder: str) -> None:
+    about = SOURCES[folder]
+    assert re.fullmatch(r"[A-Z].*\.", about.claims)
+    assert len(re.findall(r"\.( [A-Z]|$)", about.claims)) == 2
+    assert not about.leads or f"{folder}/{about.leads}" in known()
 
 
 def test_what_is_endless_is_no_point_of_a_curve(file: Path, tmp_path: Path) -> None:
@@ -276,7 +281,7 @@ def test_what_is_endless_in_a_run_is_kept_and_told(file: Path, tmp_path: Path) -
         assert found.verdicts[-1].text.startswith("falls short, by seed 1, which has no finite")
     said = json.loads((out / found.experiment.name / "result.json").read_text())
     assert said["rows"][0]["wait"] == "endless"
-    assert "endless" in (out / "index.html").read_text()
+    assert "endless" in (out / found.experiment.name / "index.html").read_text()
 
 
 def seeds(*values: float, **bounds: float) -> Verdict:
@@ -403,7 +408,8 @@ def test_other_set_ups_are_listed_and_not_counted(file: Path, tmp_path: Path) ->
     assert kind(fit) == "fitted"
     (claims, fitted) = nearness.rows([found])
     assert (claims.total, fitted.total) == (1, 1)
-    page_text, summary = (out / "index.html").read_text(), (out / "summary.md").read_text()
+    name = found.experiment.name
+    page_text, summary = (out / name / "index.html").read_text(), (out / "summary.md").read_text()
     for text in (page_text, summary):
         for wanted in (
             "earlier: four connections", "before: at least 5 Gb/s",

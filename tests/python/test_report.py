@@ -1,14 +1,17 @@
-"""The report of experiments: one page, complete without scripts, whose parts a script can find."""
+"""The book of experiments: pages complete without scripts, whose parts a script can find."""
 
 import base64
 import json
 import re
+import signal
 import zlib
 from collections import Counter
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 import numpy as np
 import pytest
@@ -56,9 +59,28 @@ class Page(HTMLParser):
         return [own for name, own in self.found if name == tag and own.keys() >= {*keys}]
 
 
+@dataclass(frozen=True)
+class Book:
+    """Two experiments, and the pages that were written of them."""
+
+    found: list[Outcome]
+    folder: Path
+
+    def pages(self) -> dict[str, str]:
+        """The text of each page by its path, without the page of the simulator."""
+        return {
+            path.relative_to(self.folder).as_posix(): path.read_text()
+            for path in self.folder.rglob("*.html")
+            if path.name != "page.html"
+        }
+
+    def of(self, one: Outcome) -> str:
+        """The page of an experiment."""
+        return (self.folder / one.experiment.name / "index.html").read_text()
+
+
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Outcome], str]:
-    """Two experiments, and their report."""
+def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
     folder = tmp_path_factory.mktemp("report")
     for name, text in (("first", EXPERIMENT), ("second", SECOND)):
         (folder / f"{name}.toml").write_text(text)
@@ -68,46 +90,105 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Outcome], st
         links.PAGE.write_text(PAGE)
         found = list(driver.reproduce(chosen, folder / "out", jobs=1))
     assert (folder / "out" / "page.html").read_text() == PAGE
-    return found, (folder / "out" / "index.html").read_text()
+    return Book(found, folder / "out")
 
 
-def test_nothing_comes_from_elsewhere(written: tuple[list[Outcome], str]) -> None:
-    _, text = written
-    page = Page(text)
-    assert not re.search(r"https?:|//[a-z]|@import|fetch\(|XMLHttp", text)
-    for tag, own in page.found:
-        for key in ("src", "href", "xlink:href", "data", "action", "srcset"):
-            link = own.get(key, "")
-            assert not re.match(r"[a-z]+:", link) or link == "data:,", (tag, link)
-    assert not page.all("img")
+def test_there_is_a_page_for_each_paper_and_experiment(book: Book) -> None:
+    names = {of.experiment.name for of in book.found}
+    (paper,) = {name.partition("/")[0] for name in names}
+    leading = {"index.html", "short.html", "claims.html", "judged.html"}
+    assert book.pages().keys() == leading | {f"{name}/index.html" for name in names | {paper}}
+    # Tiles lead to them, with a picture and the verdicts in words.
+    front, of_paper = book.pages()["index.html"], book.pages()[f"{paper}/index.html"]
+    assert front.count("<h3>") == 1
+    assert of_paper.count("<h3>") == 2
+    assert f'<h3><a href="{paper}/index.html">{paper}</a></h3>' in front
+    assert "8 claims: 4 hold, 2 fall short, 2 are not comparable." in front
+    assert of_paper.count("4 claims: 2 hold, 1 falls short, 1 is not comparable.") == 2
+    assert len(Page(of_paper).all("img")) == 2
 
 
-def test_ids_are_unique_and_what_refers_to_them_finds_them(
-    written: tuple[list[Outcome], str],
-) -> None:
-    found, text = written
-    page = Page(text)
-    ids = Counter(own["id"] for _, own in page.found if "id" in own)
-    assert not [name for name, count in ids.items() if count > 1]
-    wanted = {own["href"][1:] for _, own in page.found if own.get("href", "").startswith("#")}
-    wanted |= set(re.findall(r"url\(#([^)]+)\)", text))
-    wanted |= {own["aria-labelledby"] for _, own in page.found if "aria-labelledby" in own}
-    assert wanted <= ids.keys()
-    assert {f"claims-{of.experiment.name.replace('/', '-')}" for of in found} <= ids.keys()
+def test_every_link_of_the_book_leads_somewhere(book: Book) -> None:
+    texts = book.pages()
+    for path, text in texts.items():
+        page = Page(text)
+        links = [own[key] for _, own in page.found for key in ("href", "src") if key in own]
+        for link in links:
+            target, _, place = link.partition("#")
+            if link == "data:," or target.endswith("page.html"):
+                continue
+            file = (book.folder / path).parent / unquote(target) if target else book.folder / path
+            assert file.is_file(), (path, link)
+            if place:
+                assert f'id="{place}"' in file.read_text(), (path, link)
 
 
-def test_each_claim_is_told_once_with_what_the_filter_reads(
-    written: tuple[list[Outcome], str],
-) -> None:
-    found, text = written
+def test_pages_are_read_one_after_the_other(book: Book) -> None:
+    seen, path = [], "index.html"
+    while path and path not in seen:
+        seen.append(path)
+        page = Page(book.pages()[path])
+        following = [own["href"] for own in page.all("a", "rel") if own["rel"] == "next"]
+        path = normpath(join(dirname(path), following[0])) if following else ""
+    assert not path
+    assert sorted(seen) == sorted(book.pages())
+
+
+def test_a_book_that_was_interrupted_names_what_is_missing(tmp_path: Path) -> None:
+    for name, text in (("first", EXPERIMENT), ("second", SECOND)):
+        (tmp_path / f"{name}.toml").write_text(text)
+    chosen = [load(tmp_path / "first.toml"), load(tmp_path / "second.toml")]
+    begun: list[str] = []
+
+    def interrupt(name: str, _: Done) -> None:
+        begun.append(name)
+        if len(begun) == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    stopped = driver.Progress(run=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        list(driver.reproduce(chosen, tmp_path / "out", quick=True, jobs=1, progress=stopped))
+    assert "2 of the experiments are not run yet" in (tmp_path / "out/index.html").read_text()
+    paper = (tmp_path / "out" / chosen[0].source / "index.html").read_text()
+    assert paper.count("(not run yet)") == 2
+    assert not (tmp_path / "out" / chosen[0].name / "index.html").exists()
+
+
+def test_nothing_comes_from_elsewhere(book: Book) -> None:
+    for text in book.pages().values():
+        page = Page(text)
+        assert not re.search(r"https?:|//[a-z]|@import|fetch\(|XMLHttp", text)
+        for tag, own in page.found:
+            for key in ("src", "href", "xlink:href", "data", "action", "srcset"):
+                link = own.get(key, "")
+                assert not re.match(r"[a-z]+:", link) or link == "data:,", (tag, link)
+    for name in ("book.css", "book.js"):
+        text = (book.folder / name).read_text()
+        assert not re.search(r"https?:|@import|url\(|fetch\(|XMLHttp", text)
+
+
+def test_ids_are_unique_and_what_refers_to_them_finds_them(book: Book) -> None:
+    for text in book.pages().values():
+        page = Page(text)
+        ids = Counter(own["id"] for _, own in page.found if "id" in own)
+        assert not [name for name, count in ids.items() if count > 1]
+        wanted = set(re.findall(r"url\(#([^)]+)\)", text))
+        wanted |= {own["aria-labelledby"] for _, own in page.found if "aria-labelledby" in own}
+        assert wanted <= ids.keys()
+
+
+def test_each_claim_is_told_once_with_what_the_filter_reads(book: Book) -> None:
+    text = book.pages()["claims.html"]
     page = Page(text)
     rows = page.all("tr", "data-verdict", "data-paper")
-    assert len(rows) == sum(len(of.verdicts) for of in found) == 8
-    for of in found:
+    assert len(rows) == sum(len(of.verdicts) for of in book.found) == 8
+    for of in book.found:
         for verdict in of.verdicts:
-            # The experiments have the same claims. Those that fall short stand at the top, too.
-            times = 4 if verdict.word == "falls short" else 2
-            assert text.count(verdict.claim.says) == times
+            assert text.count(verdict.claim.says) == 2  # the experiments have the same claims
+            assert book.of(of).count(verdict.claim.says) == 1
+            told = book.pages()["short.html"].count(verdict.claim.says)
+            assert told == 2 * (verdict.word == "falls short")
+        assert len(Page(book.of(of)).all("tr", "data-verdict")) == len(of.verdicts)
     offered = {own["value"] for own in page.all("input", "name", "value")}
     assert {row["data-verdict"] for row in rows} == offered
     assert {row["data-paper"] for row in rows} <= {own["value"] for own in page.all("option")}
@@ -117,12 +198,10 @@ def test_each_claim_is_told_once_with_what_the_filter_reads(
     assert not [row for row in rows if "hidden" in row]
 
 
-def test_figures_have_series_to_switch_and_points_to_hover(
-    written: tuple[list[Outcome], str],
-) -> None:
-    found, text = written
+def test_figures_have_series_to_switch_and_points_to_hover(book: Book) -> None:
+    text = "".join(map(book.of, book.found))
     parts = re.findall(r"<figure>.*?</figure>", text, flags=re.DOTALL)
-    assert len(parts) == sum(len(of.experiment.figure) for of in found)
+    assert len(parts) == sum(len(of.experiment.figure) for of in book.found)
     for part in parts:
         page = Page(part)
         data = json.loads(page.scripts[0])
@@ -145,8 +224,8 @@ def test_figures_have_series_to_switch_and_points_to_hover(
                     assert all(isinstance(value, str) for value in values)
 
 
-def test_points_have_the_values_of_the_figure(written: tuple[list[Outcome], str]) -> None:
-    of = written[0][0]
+def test_points_have_the_values_of_the_figure(book: Book) -> None:
+    of = book.found[0]
     drawn = {one.name: one for one in figures.draw(of)}
     lines = json.loads(inline(drawn["lines"], "x-").data)
     (panel,) = lines["panels"]
@@ -177,22 +256,18 @@ def state(drawn: figures.Drawn) -> list[Any]:
     return [{one.get_gid() for one in drawn.figure.findobj()}, lines, hatches]
 
 
-def test_a_figure_is_as_before_when_it_was_put_into_a_page(
-    written: tuple[list[Outcome], str],
-) -> None:
-    for one in figures.draw(written[0][0]):
+def test_a_figure_is_as_before_when_it_was_put_into_a_page(book: Book) -> None:
+    for one in figures.draw(book.found[0]):
         before = state(one)
         svg = inline(one, "x-").svg
         np.testing.assert_equal(state(one), before)
         assert 5_000 < len(svg) < 200_000
 
 
-def test_figures_have_links_to_a_page_that_runs_what_is_behind_them(
-    written: tuple[list[Outcome], str],
-) -> None:
-    outcomes, text = written
+def test_figures_have_links_to_a_page_that_runs_what_is_behind_them(book: Book) -> None:
+    text = "".join(map(book.of, book.found))
     parts = re.findall(r"<figure>.*?</figure>", text, flags=re.DOTALL)
-    drawn = [(of, figure) for of in outcomes for figure in of.experiment.figure]
+    drawn = [(of, figure) for of in book.found for figure in of.experiment.figure]
     for part, (of, figure) in zip(parts, drawn, strict=True):
         hrefs = [own["href"] for own in Page(part).all("a", "href") if "#" in own["href"]]
         # TIMELY at the values of the axis that are drawn, and PFC alone, which the axis leaves.
@@ -201,7 +276,9 @@ def test_figures_have_links_to_a_page_that_runs_what_is_behind_them(
             page, _, fragment = href.partition("#")
             state = parse_qs(fragment)
             scheme = of.experiment.case_of(case).scheme
-            assert (page, state["s"], state["cc"]) == ("page.html", ["incast"], [scheme])
+            assert (page, state["s"], state["cc"]) == (
+                "../../page.html", ["incast"], [scheme]
+            )  # fmt: skip
             scenario = incast.load("incast").with_set(*state["set"])
             run = _core.run(scenario, scheme, seed=int(state["seed"][0]))
             assert run.summary["rtt_mean_us"] == of.values(case, at, "rtt_mean_us")[0]

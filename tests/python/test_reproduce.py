@@ -152,7 +152,7 @@ def test_an_experiment_gives_rows_verdicts_and_figures(whole: tuple[Outcome, Pat
     said = json.loads((folder / "result.json").read_text())
     assert [claim["verdict"] for claim in said["claims"]] == words
     assert len(said["rows"]) == 6
-    page = (out / "index.html").read_text()
+    page = (folder / "index.html").read_text()
     for text in ("All flows have RTTs", "falls short", "(19.4)", "a simulation has no temperature"):
         assert text in page, text
     assert "http" not in page.replace("http://www.w3.org", "")  # needs nothing from elsewhere

@@ -3,11 +3,13 @@
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
-from incast.reproduce import driver, page
+from incast.reproduce import driver
 from incast.reproduce.outcome import Outcome
+from incast.reproduce.sources import SOURCES
 from incast.reproduce.spec import known, load
 
 WORDS = ("holds", "keeps", "misses", "falls short", "not comparable", "open question")
@@ -63,6 +65,12 @@ def test_nothing_published_is_left_out(outcomes: list[Outcome]) -> None:
                 assert of.spread(one.case, at, one.column), (of.experiment.name, one)
 
 
+def test_no_page_is_large(outcomes: list[Outcome], report: Path) -> None:
+    pages = [path for path in report.rglob("*.html") if path.name != "page.html"]
+    assert len(pages) == len(outcomes) + len(SOURCES) + 4
+    assert {str(path): size for path in pages if (size := path.stat().st_size) > 1e6} == {}
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_report_works_in_a_browser(
     outcomes: list[Outcome],
@@ -74,38 +82,39 @@ def test_the_report_works_in_a_browser(
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
     )
-    browser.get((report / "index.html").as_uri())
-    assert browser.get_log("browser") == []
-    seen = browser.execute_script(
-        """
-        const hrefs = [...document.querySelectorAll("a")].map(a => a.getAttribute("href"));
-        return {
-          figures: [...document.querySelectorAll("figure svg")].map(one =>
-            [one.getAttribute("aria-label"), one.getBoundingClientRect().width]),
-          cut: [...document.querySelectorAll(".scroll")]
-            .filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText),
-          broken: hrefs.filter(h => h.startsWith("#") && !document.getElementById(h.slice(1))),
-          files: hrefs.filter(h => !h.startsWith("#")),
-          ids: [...document.querySelectorAll("[id]")].map(node => node.id),
-          wide: document.documentElement.scrollWidth,
-          resources: performance.getEntriesByType("resource").map(entry => entry.name),
-        };
-        """
-    )
-    figures = sum(len(of.experiment.figure) for of in outcomes)
-    assert len(seen["figures"]) == figures
-    assert all(label and shown > 300 for label, shown in seen["figures"])
-    assert seen["broken"] == []
-    assert len(set(seen["ids"])) == len(seen["ids"])
-    # Without the state that a link to the page has.
-    files = {href.partition("#")[0] for href in seen["files"]}
-    assert all((report / href).is_file() for href in files), files
-    # On a phone tables scroll in their frames, and nothing else does; elsewhere nothing.
-    assert seen["wide"] <= width
-    assert width < 500 or seen["cut"] == []
-    assert [name for name in seen["resources"] if not name.startswith("data:")] == []
-    rows = browser.execute_script("return document.querySelectorAll('[data-verdict]').length")
-    assert rows == sum(len(of.verdicts) for of in outcomes)
+    pages = [path for path in report.rglob("*.html") if path.name != "page.html"]
+    figures = 0
+    for path in pages:
+        browser.get(path.as_uri())
+        assert browser.get_log("browser") == []
+        seen = browser.execute_script(
+            """
+            const hrefs = [...document.querySelectorAll("a")].map(a => a.getAttribute("href"));
+            return {
+              figures: [...document.querySelectorAll("figure svg")].map(one =>
+                [one.getAttribute("aria-label"), one.getBoundingClientRect().width]),
+              pictures: [...document.images].map(one => one.getAttribute("src")),
+              cut: [...document.querySelectorAll(".scroll")]
+                .filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText),
+              links: hrefs,
+              wide: document.documentElement.scrollWidth,
+              contents: document.querySelector(".contents details").open,
+              from: performance.getEntriesByType("resource").map(entry => entry.name),
+            };
+            """
+        )
+        figures += len(seen["figures"])
+        assert all(label and shown > 300 for label, shown in seen["figures"])
+        # Without the state that a link to the page has.
+        files = {href.partition("#")[0] for href in [*seen["links"], *seen["pictures"]]}
+        assert all((path.parent / unquote(href)).is_file() for href in files), files
+        # On a phone tables scroll in their frames, and nothing else does; elsewhere nothing.
+        assert seen["wide"] <= width, path
+        assert width < 500 or seen["cut"] == [], path
+        assert seen["contents"] is (width > 500)
+        assert all(name.startswith(("data:", report.as_uri())) for name in seen["from"])
+    leading = len(SOURCES)  # each paper begins with a figure of the experiment that leads
+    assert figures == leading + sum(len(of.experiment.figure) for of in outcomes)
 
 
 def test_claims_are_filtered_in_a_browser(
@@ -113,7 +122,7 @@ def test_claims_are_filtered_in_a_browser(
     report: Path,
     browser: Any,  # noqa: ANN401
 ) -> None:
-    browser.get((report / "index.html").as_uri())
+    browser.get((report / "claims.html").as_uri())
 
     def shown(*change: str) -> list[list[str]]:
         return browser.execute_script(
@@ -130,8 +139,7 @@ def test_claims_are_filtered_in_a_browser(
     every = [(of.experiment.source, verdict) for of in outcomes for verdict in of.verdicts]
     assert len(shown()) == len(every)
     short = [paper for paper, verdict in every if verdict.word == "undecided"]
-    # In the page, sources stand in the order of their titles.
-    short.sort(key=list(page.SOURCES).index)
+    short.sort(key=list(SOURCES).index)
     others = "form.verdict.forEach(box => box.checked = box.value === 'undecided')"
     assert shown(others) == [[paper, "undecided"] for paper in short]
     of_swift = shown("form.paper.value = 'swift'")
@@ -147,10 +155,7 @@ def test_figures_answer_the_pointer_in_a_browser(
     browser: Any,  # noqa: ANN401
 ) -> None:
     """Every figure: the value at a point, and its series switched off and on."""
-    assert outcomes
-    browser.get((report / "index.html").as_uri())
-    seen = browser.execute_script(
-        """
+    answer = """
         return [...document.querySelectorAll("figure")].map(figure => {
           const svg = figure.querySelector("svg");
           const { series, panels } = JSON.parse(figure.querySelector("script").textContent);
@@ -173,7 +178,10 @@ def test_figures_answer_the_pointer_in_a_browser(
           return [series[index], shown[2], ...before, off, drawn()];
         });
         """
-    )
+    seen = []
+    for of in outcomes:
+        browser.get((report / of.experiment.name / "index.html").as_uri())
+        seen += browser.execute_script(answer)
     assert len(seen) == sum(len(of.experiment.figure) for of in outcomes)
     for name, value, tip, drawn, off, *again in seen:
         assert drawn > 0

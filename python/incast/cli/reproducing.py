@@ -48,7 +48,7 @@ def reproduce(
         typer.Option(
             metavar="URL",
             help="The page of the simulator that figures link to, such as one on a web server; a "
-            "copy beside the report if not given.",
+            "copy in the folder of the report if not given.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not tables.")] = False,

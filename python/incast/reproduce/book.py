@@ -1,78 +1,92 @@
-"""The report: one HTML file that needs nothing beside it."""
+"""The book of experiments: a front, a page for each publication, a page for each experiment.
+
+Pages lie beside the files of their experiments, and lead to each other by relative links: the
+folder can be moved, and opens from disk.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import jinja2
 
 from incast import _core
 from incast.reproduce import nearness, summary
 from incast.reproduce.claims import Verdict
-from incast.reproduce.interactive import inline
+from incast.reproduce.experiment import Experiment
 from incast.reproduce.live import Page
 from incast.reproduce.outcome import Outcome
-from incast.reproduce.say import table
-from incast.reproduce.shelf import WrittenOutcome, put
+from incast.reproduce.say import cell, table
+from incast.reproduce.shelf import THUMBNAIL, WrittenOutcome, put
+from incast.reproduce.sources import SOURCES, Source, source
 from incast.reproduce.words import (
     SIGNS,
     case_label,
     counted,
     difference,
     earlier,
+    heading,
+    kind,
     marks,
     origin,
     published,
     several,
+    tally,
     totals,
 )  # fmt: skip
 from incast.results.store import unwritable
 from incast.terminal.numbers import measured, number
 
-SOURCES = {
-    "timely": "TIMELY (Mittal et al., SIGCOMM 2015)",
-    "cs244": "TIMELY in ns-3 (Fang and Orbay, CS244, 2016)",
-    "rtcp": "Regulated TCP (Huang, Li and Walrand, IFIP 2020)",
-    "zhu": "ECN or Delay: fixed points, bursts, stability (Zhu et al., CoNEXT 2016)",
-    "pfabric": "pFabric (Alizadeh et al., SIGCOMM 2013)",
-    "pias": "PIAS (Bai et al., NSDI 2015)",
-    "hpcc": "HPCC (Li et al., SIGCOMM 2019)",
-    "powertcp": "PowerTCP (Addanki, Michel and Schmid, NSDI 2022)",
-    "swift": "Swift (Kumar et al., SIGCOMM 2020)",
-    "tcp-bolt": "TCP-Bolt (Stephens et al., INFOCOM 2014)",
-    "ledbat": "LEDBAT (RFC 6817, 2012)",
-    "d2tcp": "D2TCP (Vamanan, Hasan and Vijaykumar, SIGCOMM 2012)",
-    "karuna": "Karuna (Chen et al., SIGCOMM 2016)",
-    "d3": "D3 (Wilson et al., SIGCOMM 2011)",
-    "vcp": "VCP (Xia et al., SIGCOMM 2005)",
-    "hull": "HULL (Alizadeh et al., NSDI 2012)",
-}
-"""The publications, by their folder under `papers`."""
+_ASSETS = ("book.css", "book.js")
+_FRONT = "index.html"
 
 
-def write(found: Sequence[WrittenOutcome], out: Path, live: Page | None = None) -> None:
-    """Writes `index.html` and `summary.md`, sources in the order of [SOURCES][].
+@dataclass(frozen=True)
+class _Leaf:
+    """A page: its place in the folder, its title, its template and what that shows."""
 
-    Figures have links to a page that runs them.
+    path: str
+    title: str
+    template: str
+    content: Mapping[str, Any]
+
+    @property
+    def root(self) -> str:
+        """The way up to the folder of the book."""
+        return "../" * self.path.count("/")
+
+
+@dataclass(frozen=True)
+class _Paper:
+    """A publication with its experiments, of which the first one leads."""
+
+    name: str
+    source: Source
+    experiments: Sequence[Experiment]
+    found: Sequence[WrittenOutcome]
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts of all its experiments that were run."""
+        return [verdict for one in self.found for verdict in one.outcome.verdicts]
+
+
+def write(
+    chosen: Sequence[Experiment],
+    found: Mapping[str, WrittenOutcome],
+    out: Path,
+    live: Page | None = None,
+) -> None:
+    """Writes the pages and `summary.md`, publications in the order of [SOURCES][].
+
+    Experiments that are chosen and not found are named as missing. Figures have links to a page
+    that runs them.
 
     Raises:
         OutputError: They cannot be written.
-    """
-    order = {name: place for place, name in enumerate(SOURCES)}
-    found = sorted(found, key=lambda one: order.get(one.outcome.experiment.source, len(order)))
-    try:
-        put(out / "index.html", html(found, live))
-        put(out / "summary.md", summary.markdown([one.outcome for one in found], SOURCES))
-    except OSError as error:
-        raise unwritable(out, error) from None
-
-
-def html(found: Sequence[WrittenOutcome], live: Page | None = None) -> str:
-    """The report: every claim with its verdict, then a section for each experiment.
-
-    It needs no network. A script of its own filters the claims, shows values below the pointer, and
-    switches the series of figures; without it all is there, and none of this.
     """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("incast.reproduce"),
@@ -81,85 +95,217 @@ def html(found: Sequence[WrittenOutcome], live: Page | None = None) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["folding"] = _folding
-    return environment.get_template("report.html.j2").render(**_content(found, live))
-
-
-def _content(found: Sequence[WrittenOutcome], live: Page | None = None) -> dict[str, Any]:
-    verdicts = [verdict for one in found for verdict in one.outcome.verdicts]
-    by_source: dict[str, list[WrittenOutcome]] = {name: [] for name in SOURCES}
-    for one in found:
-        by_source.setdefault(one.outcome.experiment.source, []).append(one)
-    outcomes = [one.outcome for one in found]
-    return {
+    environment.filters |= {"folding": _folding, "address": quote}
+    papers = list(_papers(chosen, found))
+    ordered = [one for paper in papers for one in paper.found]
+    leaves = list(_leaves(papers, live))
+    everywhere = {
         "version": _core.__version__,
-        "quick": any(one.quick for one in outcomes),
-        "totals": f"{several(len(found), 'experiment')}; {totals(verdicts)}",
-        "words": [word for word in SIGNS if any(verdict.word == word for verdict in verdicts)],
-        "hours": sum(one.seconds for one in outcomes) / 3600,
+        "quick": any(one.outcome.quick for one in ordered),
         "signs": SIGNS,
-        "rules": summary.RULES,
+        "leading": [leaf for leaf in leaves if "/" not in leaf.path],
+        "papers": [_entry(paper) for paper in papers],
+    }
+    try:
+        for place, leaf in enumerate(leaves):
+            around = {
+                "leaf": leaf,
+                "root": leaf.root,
+                "before": leaves[place - 1] if place else None,
+                "after": leaves[place + 1] if place + 1 < len(leaves) else None,
+            }
+            page = environment.get_template(leaf.template)
+            (out / leaf.path).parent.mkdir(parents=True, exist_ok=True)
+            put(out / leaf.path, page.render(**everywhere, **around, **leaf.content))
+        for name in _ASSETS:
+            put(out / name, environment.get_template(name).render())
+        # In the order of the files.
+        listed = [found[of.name].outcome for of in chosen if of.name in found]
+        listed.sort(key=lambda of: [paper.name for paper in papers].index(of.experiment.source))
+        put(out / "summary.md", summary.markdown(listed))
+    except OSError as error:
+        raise unwritable(out, error) from None
+
+
+def _papers(chosen: Sequence[Experiment], found: Mapping[str, WrittenOutcome]) -> Iterator[_Paper]:
+    """The publications of the chosen experiments; those of yours come last."""
+    names = dict.fromkeys(of.source for of in chosen)
+    for name in sorted(names, key=lambda name: [*SOURCES, name].index(name)):
+        about = source(name)
+        own = [of for of in chosen if of.source == name]
+        own.sort(key=lambda of: of.slug != about.leads)
+        yield _Paper(name, about, own, [found[of.name] for of in own if of.name in found])
+
+
+def _leaves(papers: Sequence[_Paper], live: Page | None) -> Iterator[_Leaf]:
+    """All pages, in the order in which they are read."""
+    found = [one for paper in papers for one in paper.found]
+    outcomes = [one.outcome for one in found]
+    every = [verdict for of in outcomes for verdict in of.verdicts]
+    yield _Leaf(_FRONT, "Published and measured", "front.html.j2", {
+        "totals": f"{several(len(found), 'experiment')}; {totals(every)}" if found else "",
+        "missing": sum(len(paper.experiments) for paper in papers) - len(found),
+        "bar": _bar(every),
+        "hours": sum(of.seconds for of in outcomes) / 3600,
         "classes": nearness.CLASSES,
         "near": nearness.rows(outcomes),
-        "short": [
-            {"name": of.experiment.name, "anchor": _anchor(of), "claim": _claim(verdict)}
-            for of, verdict in summary.of_sources(outcomes, "falls short")
+        "first": _leading(papers[0]) if papers else None,
+        "tiles": [_paper_tile(paper) for paper in papers],
+    })  # fmt: skip
+    yield _Leaf("short.html", "What falls short", "short.html.j2", {
+        "short": [_named(*one) for one in summary.of_sources(outcomes, "falls short")],
+    })  # fmt: skip
+    yield _Leaf("claims.html", "All claims", "claims.html.j2", {
+        "words": [word for word, _ in tally(every)],
+        "sections": [
+            (_experiment(one.outcome), [_claim(verdict) for verdict in one.outcome.verdicts])
+            for one in found
         ],
-        "fitted": [
-            {"name": of.experiment.name, "anchor": _anchor(of), "text": text}
-            for of, text in summary.fitted(outcomes)
-        ],
+    })  # fmt: skip
+    yield _Leaf("judged.html", "How it is judged", "judged.html.j2", {
+        "rules": summary.RULES,
+        "fitted": [(_experiment(of), text) for of, text in summary.fitted(outcomes)],
         "changed": [
-            {"name": of.experiment.name, "anchor": _anchor(of), "claim": _claim(verdict)}
+            _named(of, verdict)
             for of in outcomes for verdict in of.verdicts if verdict.claim.was
         ],
-        "sources": [
-            {
-                "name": source,
-                "title": SOURCES.get(source, source),
-                "totals": totals([verdict for one in own for verdict in one.outcome.verdicts]),
-                "sections": [_section(one, live) for one in own],
-            }
-            for source, own in by_source.items()
-            if own
+    })  # fmt: skip
+    for paper in papers:
+        yield _Leaf(f"{paper.name}/index.html", paper.source.title, "paper.html.j2", {
+            "about": paper.source.claims,
+            "bar": _bar(paper.verdicts),
+            "totals": totals(paper.verdicts),
+            "first": _leading(paper),
+            "tiles": [_tile(of, paper.found) for of in paper.experiments],
+        })  # fmt: skip
+        for one in paper.found:
+            of = one.outcome.experiment
+            yield _Leaf(
+                f"{of.name}/index.html", of.title, "experiment.html.j2", _section(one, live, paper)
+            )
+
+
+def _entry(paper: _Paper) -> dict[str, Any]:
+    """A publication in the list of contents, with its experiments."""
+    there = {one.outcome.experiment.name for one in paper.found}
+    return {
+        "path": f"{paper.name}/index.html",
+        "folder": f"{paper.name}/",
+        "title": paper.source.short,
+        "experiments": [
+            {"path": f"{of.name}/index.html", "title": of.title, "there": of.name in there}
+            for of in paper.experiments
         ],
-    }  # fmt: skip
+    }
 
 
-def _anchor(of: Outcome) -> str:
-    return of.experiment.name.replace("/", "-")
+def _paper_tile(paper: _Paper) -> dict[str, Any]:
+    drawn = next((one for one in paper.found if one.figures), None)
+    return {
+        "path": f"{paper.name}/index.html",
+        "title": paper.source.title,
+        "picture": _picture(drawn),
+        "bar": _bar(paper.verdicts),
+        "missing": len(paper.experiments) - len(paper.found),
+    }
 
 
-def _section(one: WrittenOutcome, live: Page | None) -> dict[str, Any]:
+def _tile(of: Experiment, found: Sequence[WrittenOutcome]) -> dict[str, Any]:
+    own = next((one for one in found if one.outcome.experiment.name == of.name), None)
+    return {
+        "path": f"{of.name}/index.html" if own else "",
+        "title": of.title,
+        "picture": _picture(own),
+        "bar": _bar(own.outcome.verdicts) if own else None,
+        "missing": int(own is None),
+    }
+
+
+def _picture(one: WrittenOutcome | None) -> dict[str, str] | None:
+    """The thumbnail of an experiment that has figures."""
+    if one is None or not one.figures:
+        return None
+    name = one.outcome.experiment.name
+    return {"path": f"{name}/{THUMBNAIL}", "alt": one.figures[0].title}
+
+
+def _bar(verdicts: Sequence[Verdict]) -> dict[str, Any] | None:
+    """The verdicts on claims of the sources as lengths and words; None where there are none."""
+    own = [verdict for verdict in verdicts if kind(verdict) in ("source", "fitted")]
+    if not own:
+        return None
+    fitted = sum(kind(verdict) == "fitted" for verdict in own)
+    said = f"{several(len(own), 'claim')}: {counted(own, means=False)}"
+    return {
+        "parts": [(word.replace(" ", "-"), count) for word, count in tally(own)],
+        "said": f"{said}; {fitted} on fitted values" if fitted else said,
+    }
+
+
+def _leading(paper: _Paper) -> dict[str, Any] | None:
+    """The experiment that leads: its published numbers beside the measured ones, and a figure."""
+    if not paper.found or paper.found[0].outcome.experiment is not paper.experiments[0]:
+        return None
+    one = paper.found[0]
+    of = one.outcome
+    printed = [one for one in of.experiment.published if one.at is None]
+    columns = [name for name in of.experiment.columns if name in {one.column for one in printed}]
+    cases = list(dict.fromkeys(one.case for one in printed)) if columns else []
+    return {
+        "experiment": _experiment(of),
+        "headings": [heading(of, column) for column in columns],
+        "rows": [
+            (case_label(of, case), [cell(of, case, None, column) for column in columns])
+            for case in cases
+        ],
+        "figure": one.figures[0] if one.figures else None,
+    }
+
+
+def _experiment(of: Outcome) -> dict[str, str]:
+    return {
+        "name": of.experiment.name,
+        "source": of.experiment.source,
+        "title": of.experiment.title,
+        "path": f"{of.experiment.name}/index.html",
+    }
+
+
+def _named(of: Outcome, verdict: Verdict) -> dict[str, Any]:
+    """A claim outside the page of its experiment."""
+    return {
+        "experiment": _experiment(of),
+        "number": of.experiment.claim.index(verdict.claim) + 1,
+        "claim": _claim(verdict),
+    }
+
+
+def _section(one: WrittenOutcome, live: Page | None, paper: _Paper) -> dict[str, Any]:
+    """The page of an experiment."""
     of = one.outcome
     experiment = of.experiment
     front, columns = table(of)
     cells = [values for _, values in [*front, *columns]]
+    figures = [
+        {"drawn": drawn, "live": live.entries(of, wanted) if live else []}
+        for drawn, wanted in zip(one.figures, experiment.figure, strict=True)
+    ]
     return {
-        "name": experiment.name,
-        "anchor": _anchor(of),
-        "title": experiment.title,
+        "paper": {"path": f"{paper.name}/index.html", "title": paper.source.title},
         "place": experiment.place,
         "about": _paragraphs(experiment.about),
         "assumed": experiment.assumed,
+        "fitted": [text for _, text in summary.fitted([of])],
         "differs": _paragraphs(of.differs),
         "claims": [_claim(verdict) for verdict in of.verdicts],
-        "counted": counted(of.verdicts),
-        "headings": [heading for heading, _ in [*front, *columns]],
+        "bar": _bar(of.verdicts),
+        "counted": totals(of.verdicts),
+        "headings": [name for name, _ in [*front, *columns]],
         "fronts": len(front),
         "rows": list(zip(*cells, strict=True)),
         "published": bool(experiment.published),
         "earlier": earlier(of),
-        "figures": [
-            {
-                "name": drawn.name,
-                "title": drawn.title,
-                "drawn": inline(drawn, f"{experiment.name}-{drawn.name}-".replace("/", "-")),
-                "folder": experiment.name,
-                "live": live.entries(of, wanted) if live else [],
-            }
-            for drawn, wanted in zip(one.figures, experiment.figure, strict=True)
-        ],
+        "figures": figures,
         "parameters": _parameters(one),
         "seeds": several(of.seeds, "seed"),
         "runs": several(len(of.runs), "run"),

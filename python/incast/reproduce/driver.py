@@ -1,4 +1,4 @@
-"""The way from names of experiments to their outcomes and one report."""
+"""The way from names of experiments to their outcomes and one book."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +9,7 @@ from incast.api import costs
 from incast.api.costs import CostError
 from incast.base import staging
 from incast.base.stopping import Stop
-from incast.reproduce import live, page, shelf
+from incast.reproduce import book, live, shelf
 from incast.reproduce.experiment import Experiment
 from incast.reproduce.kept import Kept, make
 from incast.reproduce.outcome import Outcome, outcome
@@ -39,11 +39,12 @@ def reproduce(
     progress: Progress | None = None,
     address: str | None = None,
 ) -> Iterator[Outcome]:
-    """Runs experiments side by side; yields each as it is done and written, then writes the report.
+    """Runs experiments side by side; yields each as it is done and written, then writes the book.
 
-    Runs are kept in `out`: the same call goes on where it was stopped. They are made in processes
-    of this machine, or by the workers of the Dask scheduler with that address. Figures have links
-    to the page of the simulator at `address`, or to a copy of it beside the report.
+    Runs are kept in `out`: the same call goes on where it was stopped, and until then the book
+    names the experiments that are missing. Runs are made in processes of this machine, or by the
+    workers of the Dask scheduler with that address. Figures have links to the page of the simulator
+    at `address`, or to a copy of it in the book.
 
     Raises:
         CostError: A run needs more memory than there is; found before anything is run.
@@ -81,13 +82,13 @@ def reproduce(
                 whole = outcome(by_name[name], runs, quick=quick)
                 outcomes[name] = shelf.write(whole, target)
                 yield whole
-    if stop.asked:
-        raise KeyboardInterrupt
     try:
         there = live.page(target, planned, address)
     except OSError as error:
         raise store.unwritable(target, error) from None
-    page.write([outcomes[name] for name in planned], target, there)
+    book.write(experiments, outcomes, target, there)
+    if stop.asked:
+        raise KeyboardInterrupt
 
 
 def _check_costs(wanted: Sequence[PlannedRun], jobs: int) -> None:

@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from incast.figures import ideals, look, style
+from incast.figures.canvas import on_canvas
 from incast.reproduce.experiment import SpecCase, SpecFigure
 from incast.reproduce.outcome import At, Outcome
 from incast.reproduce.words import case_label, earlier, heading
@@ -26,12 +27,14 @@ Floats = npt.NDArray[np.float64]
 _PANEL = 2.7  # inches
 _PER_CASE = 0.3
 _FEW_TICKS = 6
+_SMALL = (3.4, 2.3)  # inches of a thumbnail
+_FEW_ENTRIES, _SHORT_LEGEND = 6, 90  # entries and letters in the legend of a thumbnail
 _NUMBER = 0.12  # room that a number takes beside a bar, of the longest bar
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A series in a panel, for the report: its artists, and its points with their values."""
+    """A series in a panel, for its page: its artists, and its points with their values."""
 
     axes: Axes
     label: str
@@ -67,12 +70,53 @@ def draw(of: Outcome) -> list[Drawn]:
         return [_draw(of, wanted) for wanted in of.experiment.figure]
 
 
+def thumbnail(of: Outcome) -> Figure:
+    """The first figure of an experiment, small: its panel in which the cases differ most.
+
+    Earlier set-ups are left out.
+    """
+    wanted = of.experiment.figure[0]
+    cases = [case.name for case in _cases(of, wanted) if not case.earlier] or wanted.cases
+    wanted = msgspec.structs.replace(wanted, cases=cases, title=" ")
+    if wanted.columns:
+        telling = max(wanted.columns, key=lambda column: _apart(of, wanted, column))
+        wanted = msgspec.structs.replace(wanted, columns=[telling])
+    with look.use(look.Look(width=_SMALL[0])):
+        drawn = Drawn("thumbnail", "", look.DrawnFigure(*_SMALL))
+        *_, (_, panel) = _panels(of, wanted)  # along an axis the last value tells most
+        axes = drawn.figure.subplots()
+        panel(axes, drawn)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_label_text(textwrap.fill(axis.get_label_text(), 34))
+        if wanted.kind == "bars":
+            names = [text.get_text() for text in axes.get_yticklabels()]
+            axes.set_yticks(
+                axes.get_yticks(),
+                [textwrap.shorten(name, 24, placeholder=" …") for name in names],
+            )
+        labels = {trace.label for trace in drawn.traces}
+        if len(labels) <= _FEW_ENTRIES and sum(map(len, labels)) <= _SHORT_LEGEND:
+            _legend(drawn.figure)
+        return on_canvas(drawn.figure)
+
+
+def _apart(of: Outcome, wanted: SpecFigure, column: str) -> float:
+    """The distance of the cases in a column where they are farthest apart, from 0 to 1."""
+    together: dict[At, list[float]] = {}
+    for case in _cases(of, wanted):
+        for at in of.places(case):
+            if found := _finite(of, case.name, at, column):
+                place = at if wanted.kind == "lines" else None
+                together.setdefault(place, []).append(found.mean)
+    ends = [(min(own), max(own)) for own in together.values()]
+    return max(((high - low) / (abs(high) + abs(low) or 1) for low, high in ends), default=0.0)
+
+
 def _draw(of: Outcome, wanted: SpecFigure) -> Drawn:
     panels = list(_panels(of, wanted))
     cases = _cases(of, wanted)
     tall = 0.9 + _PER_CASE * len(cases) if wanted.kind == "bars" else _PANEL
-    figure = style.blank(1.3 + tall * len(panels))
-    FigureCanvasAgg(figure)
+    figure = on_canvas(style.blank(1.3 + tall * len(panels)))
     drawn = Drawn(wanted.name, wanted.title or of.experiment.title, figure)
     grid = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
     for axes, (title, panel) in zip(grid, panels, strict=True):

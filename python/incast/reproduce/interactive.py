@@ -1,4 +1,4 @@
-"""Figures inside the report: the SVG of each, and its points with their values, to be hovered."""
+"""Figures inside pages: the SVG of each, and its points with their values, to be hovered."""
 
 import io
 import json
@@ -32,8 +32,10 @@ _LOCAL = re.compile(r"url\(#([^)]+)\)")
 
 @dataclass(frozen=True)
 class Inlined:
-    """A figure for the report."""
+    """A figure for a page."""
 
+    name: str
+    title: str
     svg: str
     """An element `svg` without references to anything outside of it."""
     data: str
@@ -54,7 +56,8 @@ def inline(drawn: Drawn, prefix: str) -> Inlined:
     # Afterwards: the drawing has laid out the panels.
     panels = list(_panels(drawn, names))
     data = json.dumps({"series": names, "panels": panels}, separators=(",", ":"))
-    return Inlined(_cleaned(file.getvalue(), prefix, drawn.title), data.replace("<", "\\u003c"))
+    svg = _cleaned(file.getvalue(), prefix, drawn.title)
+    return Inlined(drawn.name, drawn.title, svg, data.replace("<", "\\u003c"))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Links from the figures of a report to the page that runs the simulator, with the runs behind."""
+"""Links from figures to the page that runs the simulator, with the runs behind them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,8 @@ from incast.reproduce.runs import PlannedRun
 from incast.reproduce.words import case_label
 
 _COPY = "page.html"
+_TO_COPY = f"../../{_COPY}"
+"""The address of the copy, as seen from the page of an experiment."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Page:
 def page(
     out: Path, planned: Mapping[str, Sequence[PlannedRun]], address: str | None
 ) -> Page | None:
-    """The page at an address or, without one, a copy of this installation's beside the report.
+    """The page at an address or, without one, a copy of this installation's in the book.
 
     None where there is neither.
 
@@ -74,7 +76,7 @@ def page(
         return None
     with staging.file(out / _COPY) as place:
         place.write_bytes(links.PAGE.read_bytes())
-    return Page(_COPY, planned)
+    return Page(_TO_COPY, planned)
 
 
 def _fits(plan: PlannedRun) -> bool:

@@ -1,12 +1,13 @@
 """The summary as Markdown: docs/reference/reproduction.md has all experiments."""
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from incast import _core
 from incast.reproduce import nearness
 from incast.reproduce.claims import Verdict, Word
 from incast.reproduce.outcome import Outcome
+from incast.reproduce.sources import source
 from incast.reproduce.words import (
     SIGNS,
     Kind,
@@ -51,7 +52,7 @@ _HEADINGS = ("experiment", "claim", "source", "published", "asked", "measured", 
 _WIDTH = 100
 
 
-def markdown(found: Sequence[Outcome], titles: Mapping[str, str]) -> str:
+def markdown(found: Sequence[Outcome]) -> str:
     """The summary: distances, shortfalls, what was fitted, then each claim by source."""
     verdicts = [verdict for of in found for verdict in of.verdicts]
     quick = ", quick form" if any(of.quick for of in found) else ""
@@ -68,7 +69,7 @@ def markdown(found: Sequence[Outcome], titles: Mapping[str, str]) -> str:
         "",
         *distances(found),
         "",
-        *counts(found, titles),
+        *counts(found),
         "",
         "## How it is judged",
         "",
@@ -83,8 +84,8 @@ def markdown(found: Sequence[Outcome], titles: Mapping[str, str]) -> str:
         for of, text in there:
             lines += _item(f"`{of.experiment.name}`: {text}")
         lines.append("")
-    for source, own in _by_source(found):
-        lines += [f"## {titles.get(source, source)}", ""]
+    for name, own in _by_source(found):
+        lines += [f"## {source(name).title}", ""]
         lines += _paragraph(f"{totals([one for of in own for one in of.verdicts])}.")
         lines += [_row(_HEADINGS), _row(["---"] * len(_HEADINGS))]
         for of in own:
@@ -105,7 +106,7 @@ def distances(found: Sequence[Outcome]) -> list[str]:
     return lines
 
 
-def counts(found: Sequence[Outcome], titles: Mapping[str, str]) -> list[str]:
+def counts(found: Sequence[Outcome]) -> list[str]:
     """The table of verdicts: a row for each source, for what rests on fitted values, for ours."""
     words: tuple[Word, ...] = ("holds", "undecided", "falls short", "not comparable")
 
@@ -113,7 +114,7 @@ def counts(found: Sequence[Outcome], titles: Mapping[str, str]) -> list[str]:
         verdicts = (verdict for of in outcomes for verdict in of.verdicts)
         return [verdict.word for verdict in verdicts if kind(verdict) == wanted]
 
-    rows = {titles.get(source, source): of_kind("source", own) for source, own in _by_source(found)}
+    rows = {source(name).title: of_kind("source", own) for name, own in _by_source(found)}
     rows["all of the above"] = of_kind("source")
     apart: dict[str, Kind] = {"rest on fitted values": "fitted", "claims of ours": "ours"}
     rows |= {f"apart: {name}": own for name, of in apart.items() if (own := of_kind(of))}
@@ -126,8 +127,8 @@ def counts(found: Sequence[Outcome], titles: Mapping[str, str]) -> list[str]:
 
 def _by_source(found: Sequence[Outcome]) -> Iterator[tuple[str, list[Outcome]]]:
     """The experiments of each source, sources in the order of their first one."""
-    for source in dict.fromkeys(of.experiment.source for of in found):
-        yield source, [of for of in found if of.experiment.source == source]
+    for name in dict.fromkeys(of.experiment.source for of in found):
+        yield name, [of for of in found if of.experiment.source == name]
 
 
 def of_sources(found: Sequence[Outcome], word: Word) -> Iterator[tuple[Outcome, Verdict]]:

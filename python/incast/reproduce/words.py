@@ -1,5 +1,6 @@
 """The names of columns and values where people read them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -110,17 +111,25 @@ def percent(off: float) -> str:
     return f"{told(1 + off)} times"
 
 
-def counted(verdicts: Sequence[Verdict]) -> str:
-    """Verdicts, counted: `8 hold, 1 is undecided (1 by a mean within the bounds)`."""
+def counted(verdicts: Sequence[Verdict], *, means: bool = True) -> str:
+    """Verdicts, counted: `8 hold, 1 is undecided (1 by a mean within the bounds)`.
+
+    Without `means` undecided ones are not told apart.
+    """
     parts = []
-    for word in SIGNS:
-        own = [verdict for verdict in verdicts if verdict.word == word]
-        if own:
-            said = f"{len(own)} {_COUNTED[word][len(own) > 1]}"
-            if word == "undecided":
-                said += f" ({sum(verdict.keeps for verdict in own)} by a mean within the bounds)"
-            parts.append(said)
+    for word, count in tally(verdicts):
+        said = f"{count} {_COUNTED[word][count > 1]}"
+        if word == "undecided" and means:
+            keeping = sum(verdict.keeps for verdict in verdicts if verdict.word == word)
+            said += f" ({keeping} by a mean within the bounds)"
+        parts.append(said)
     return ", ".join(parts)
+
+
+def tally(verdicts: Sequence[Verdict]) -> list[tuple[Word, int]]:
+    """The number of verdicts of each word that is there."""
+    counts = Counter(verdict.word for verdict in verdicts)
+    return [(word, counts[word]) for word in SIGNS if counts[word]]
 
 
 def totals(verdicts: Sequence[Verdict]) -> str:
