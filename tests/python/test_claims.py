@@ -188,6 +188,15 @@ def test_every_source_has_its_page_in_the_book(folder: str) -> None:
     assert not about.leads or f"{folder}/{about.leads}" in known()
 
 
+@pytest.mark.parametrize("name", known())
+def test_a_claim_can_be_read_alone(name: str) -> None:
+    """Its sentence leans on no neighbour: it does not begin with one, nor refer to it."""
+    for claim in load(name).claim:
+        assert not re.match(r"(And|But|It|Its|So|That|Their|These|They|This|Those)\b", claim.says)
+        assert not re.search(r"\b(by both:|here, too|that without|(as well|the same)$)", claim.says)
+        assert claim.says.count(" ") >= 4, claim.says
+
+
 def test_what_is_endless_is_no_point_of_a_curve(file: Path, tmp_path: Path) -> None:
     endless = (
         "SELECT CASE WHEN high_us > 21 THEN CAST('inf' AS DOUBLE) ELSE high_us END AS x, count AS y"
