@@ -2,7 +2,8 @@
 
     python packaging/site/build.py --sphinx .venv/site/bin/sphinx-build --out target/docs
 
-The sources that Sphinx reads are gathered in target/site. The last step checks every link.
+The sources that Sphinx reads are gathered in target/site. The last step checks every link, and that
+the search finds what readers look for.
 """
 
 import argparse
@@ -13,9 +14,11 @@ from pathlib import Path
 
 import api
 import book
+import front
 import gallery
 import links
 import rustdoc
+import words
 from incast.base.links import PAGE
 
 ROOT = Path(__file__).parents[2]
@@ -40,12 +43,12 @@ def main() -> None:
     for fault in found:
         print(f"error: {fault}", file=sys.stderr)  # noqa: T201 - the script says what is wrong
     if found:
-        sys.exit(f"error: {len(found)} links of the site are broken, named above")
+        sys.exit(f"error: the site has {len(found)} faults, named above")
     print(f"{given.out / 'index.html'}: every link leads somewhere")  # noqa: T201
 
 
 def build(sphinx: Path, out: Path) -> list[str]:
-    """Builds the site; returns what is wrong with its links."""
+    """Builds the site; returns what is wrong with its links and its search."""
     crates = rustdoc.Crates.of(ROOT)
     gathered = book.gather(ROOT)
     gallery.add(gathered, gallery.draw())
@@ -57,6 +60,7 @@ def build(sphinx: Path, out: Path) -> list[str]:
         "live": "The simulator, live",
         "api/index": "Interfaces of Python and Rust",
     }
+    front.add(gathered)
     book.navigation(gathered, made)
     book.write(gathered, WORK / "source")
     _sphinx(sphinx, out, {f"{name}.html" for name in gathered.pages})
@@ -67,7 +71,7 @@ def build(sphinx: Path, out: Path) -> list[str]:
         (out / "page").mkdir()
         shutil.copyfile(PAGE, out / "page/index.html")
     sources = {f"{name}.html": source for name, source in gathered.pages.items()}
-    return links.faults(out, sources, unchecked=(f"{RUST}/", "page/"))
+    return [*links.faults(out, sources, unchecked=(f"{RUST}/", "page/")), *words.faults(out)]
 
 
 def _sphinx(program: Path, out: Path, pages: set[str]) -> None:

@@ -1,5 +1,14 @@
 """Sphinx's settings for the documentation site, which packaging/site/build.py makes."""
 
+import sys
+from pathlib import Path
+
+from sphinx import search
+from sphinx.search.en import SearchEnglish
+
+sys.path.insert(0, str(Path(__file__).parent))
+import words
+
 project = "incast"
 html_title = "incast"
 
@@ -24,3 +33,16 @@ html_use_index = False
 html_domain_indices = False
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
+
+
+class Search(SearchEnglish):
+    """The search, which knows compounds."""
+
+    js_splitter_code = words.QUERY
+
+    def split(self, input: str) -> list[str]:  # noqa: A002 - Sphinx's name of it
+        """The words of a text."""
+        return words.split(input)
+
+
+search.languages["en"] = Search

@@ -16,9 +16,11 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "packaging/site"))
 
 import book  # noqa: E402 - the scripts of the site are no package
+import front  # noqa: E402
 import gallery  # noqa: E402
 import links  # noqa: E402
 import rustdoc  # noqa: E402
+import words  # noqa: E402
 
 NOTEBOOK = {
     "cells": [
@@ -120,6 +122,56 @@ def test_the_navigation_is_that_of_the_contents(project: Path) -> None:
         "/contents/how-tos\n/contents/why",
         "Gallery </gallery>",
         "Experiments of the papers </files/papers/index>\nChanges </changelog>",
+    ]
+
+
+def test_the_front_has_ways_in_and_the_reproduction_as_bars(project: Path) -> None:
+    table = """
+| claims, each counted once | holds | undecided | falls short | not comparable | all |
+| --- | --: | --: | --: | --: | --: |
+| A & B (C et al., D 2015) | 27 | 2 | 1 | 0 | 30 |
+| all of the above | 27 | 2 | 1 | 0 | 30 |
+
+After.
+"""
+    (project / "README.md").write_text(f"# It\n\nFirst.\n\n```sh\nrun\n```\n{table}")
+    gathered = book.gather(project)
+    gathered.add("live", "x", "# Live\n")
+    front.add(gathered)
+    page = text(gathered, "index")
+    before, _, after = page.partition('<div class="tiles">\n<a href="live.html">')
+    assert before.endswith("First.\n\n")
+    assert "tutorials/first-run" not in page  # which this project has not
+    assert after.index("```sh") < after.index('<div class="tiles bars">')
+    assert '<a href="reference/reproduction.html#a--b-c-et-al-d-2015"><strong>A &amp; B (C' in after
+    assert after.count("30 claims: 27 held, 2 undecided, 1 short") == 2
+    assert "| claims" not in after
+    assert after.endswith("</div>\n\nAfter.\n")
+
+
+def test_the_front_of_this_project_has_a_bar_for_each_row_of_its_table() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    gathered = book.Book(ROOT, {"index.md": readme.encode()}, dict.fromkeys(front.WAYS, ""))
+    front.add(gathered)
+    rows = readme.partition("| claims, each counted once")[2].partition("<!-- end -->")[0]
+    assert text(gathered, "index").count('class="bar"') == rows.strip().count("\n") - 1
+    assert text(gathered, "index").count(" claims: ") >= 18
+
+
+def test_the_search_knows_compounds_and_their_parts() -> None:
+    assert words.split("An all-to-all, fast") == [
+        "An", "all", "to", "all", "fast", "all-to-all",
+    ]  # fmt: skip
+
+
+def test_a_word_that_the_search_does_not_find_is_one_sentence(tmp_path: Path) -> None:
+    index = {
+        "docnames": ["guide/traffic", "internals/performance", "x"],
+        "terms": {"all-to-al": 0, "speed": [1, 2], "fct": 2},
+    }
+    (tmp_path / "searchindex.js").write_text(f"Search.setIndex({json.dumps(index)})")
+    assert words.faults(tmp_path) == [
+        "reference/results: the search does not find it by FCT; write FCT there"
     ]
 
 
