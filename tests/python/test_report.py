@@ -6,13 +6,14 @@ import re
 import signal
 import zlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
+import msgspec
 import numpy as np
 import pytest
 from matplotlib.lines import Line2D
@@ -262,6 +263,21 @@ def test_a_figure_is_as_before_when_it_was_put_into_a_page(book: Book) -> None:
         svg = inline(one, "x-").svg
         np.testing.assert_equal(state(one), before)
         assert 5_000 < len(svg) < 200_000
+
+
+def test_the_small_form_shows_where_the_cases_differ_most(book: Book) -> None:
+    """In an incast the RTT tells TIMELY from PFC alone, and the throughput does not."""
+    of = book.found[0]
+    first = msgspec.structs.replace(
+        of.experiment.figure[0], columns=["throughput_gbps", "rtt_mean_us", "jain_index"]
+    )
+    cases = [msgspec.structs.replace(one, earlier=one.name == "pfc") for one in of.experiment.case]
+    for own, shown in ((of.experiment.case, 3), (cases, 2)):
+        changed = msgspec.structs.replace(of.experiment, figure=[first], case=own)
+        (axes,) = figures.thumbnail(replace(of, experiment=changed)).axes
+        assert axes.get_xlabel() == "RTT mean (us)"
+        # TIMELY at two delays, and PFC alone unless it is an earlier set-up.
+        assert len(axes.get_yticks()) == shown
 
 
 def test_figures_have_links_to_a_page_that_runs_what_is_behind_them(book: Book) -> None:
