@@ -29,6 +29,7 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "SecurityError",
     "Sent",
     "Spurious",
     "Table",
@@ -221,6 +222,9 @@ class AlgorithmError(IncastError):
 
     The exception is the cause of this one. The message names flow and simulated time.
     """
+
+class SecurityError(IncastError):
+    """The ends of a connection do not fit: another secret, key, protection or version."""
 
 @final
 class Scenario:

@@ -111,6 +111,43 @@ def test_the_program_of_the_guide_runs(secret: Path) -> None:
     assert ran.stdout == f"{b'how are you?'[::-1]}\n" * 2, ran.stderr
 
 
+def test_the_server_of_the_guide_counts_words_and_logs_whom_it_refuses(secret: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs/guide/udp.md").read_text()
+    section = guide.partition("## A server with a handler")[2]
+    serve, call = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    (printed,) = re.findall(r"```text\n(.*?)```", section.partition("\n## ")[0], re.DOTALL)
+    udp.make_key(secret.parent / "other", shared=True)
+    serve = serve.replace("0.0.0.0:7000", "127.0.0.1:0")
+    with subprocess.Popen(
+        [sys.executable, "-c", serve],
+        cwd=secret.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().split()[-1]
+        call = call.replace("10.0.0.2:7000", address)
+
+        def said(program: str) -> str:
+            return subprocess.run(
+                [sys.executable, "-c", program],
+                cwd=secret.parent,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=True,
+            ).stdout
+
+        assert said(call) == printed
+        refused = said(call.replace('"secret"', '"other"'))
+        assert refused.startswith(f"another secret, key or version: {address} has another secret")
+        time.sleep(1.0)
+        server.send_signal(signal.SIGINT)
+        _, log = server.communicate(timeout=30)
+    assert re.search(r"WARNING:incast\.udp:refused: 127\.0\.0\.1:\d+ has another secret", log)
+
+
 def test_a_call_ends_in_time(secret: Path) -> None:
     with (
         udp.Host("127.0.0.1:0", secret=secret) as server,
@@ -160,9 +197,9 @@ def test_keys_of_hosts_are_checked(tmp_path: Path) -> None:
         answering(server),
     ):
         assert client.connect(server.address, bob).call(b"abc") == b"cba"
-        with pytest.raises(IncastError, match="does not have the public key"):
+        with pytest.raises(udp.SecurityError, match="does not have the public key"):
             client.connect(server.address, alice)
-        with pytest.raises(IncastError, match="no public key is known"):
+        with pytest.raises(udp.SecurityError, match="no public key is known"):
             client.connect(server.address)
 
 
@@ -527,7 +564,10 @@ def test_hosts_that_are_refused_are_told(
     other = tmp_path / "other"
     udp.make_key(other, shared=True)
     with udp.Host("127.0.0.1:0", secret=secret) as server:
-        with udp.Host(secret=other) as client, pytest.raises(IncastError, match="another secret"):
+        with (
+            udp.Host(secret=other) as client,
+            pytest.raises(udp.SecurityError, match="another secret"),
+        ):
             client.connect(server.address)
         (address, reason), *_ = server.rejected()
         assert address.startswith("127.0.0.1:")

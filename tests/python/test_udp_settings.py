@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 import typer
@@ -33,6 +33,15 @@ def test_the_stubs_have_the_settings_with_their_defaults() -> None:
     assert list(stated) == list(SETTINGS)
     for name, default in stated.items():
         assert default in ("...", repr(SETTINGS[name]["default"])), name
+
+
+def test_keyword_arguments_are_the_settings_with_their_types() -> None:
+    types = get_type_hints(udp.Settings)
+    assert types.pop("answers_loads") is bool
+    assert list(types) == list(SETTINGS)
+    for name, one in SETTINGS.items():
+        if isinstance(one["default"], bool | int | float | str):
+            assert types[name] is type(one["default"]), name
 
 
 def commands() -> dict[str, Command]:
@@ -77,7 +86,7 @@ def test_the_guide_has_a_table_of_them() -> None:
 
 
 def test_a_setting_that_there_is_not_or_of_another_type_is_named() -> None:
-    with pytest.raises(TypeError, match="an unexpected keyword argument 'nic'"):
+    with pytest.raises(TypeError, match="no setting 'nic'; there are secret, identity"):
         udp.host.options(plaintext=True, nic="1Gbps")
     with pytest.raises(TypeError, match="argument 'mtu': 'str' object cannot be"):
         udp.host.options(plaintext=True, mtu="1500")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from incast.results import sweeps as sweep_records
     from incast.terminal import advice, catalogue, pages, progress, report, sweeps, tunings, writing
     from incast.traces import exporting
-    from incast.udp import bench, files, host, measured, receiving, recorded
+    from incast.udp import bench, files, guarding, host, measured, receiving, recorded
     from incast.udp import serving as udp_serving
 
 # The names above: the modules of each room, then those that have another name here.
@@ -53,7 +53,7 @@ _ROOMS = {
     "results": "changes described differences store",
     "terminal": "advice catalogue pages progress report sweeps tunings writing",
     "traces": "exporting",
-    "udp": "bench files host measured receiving recorded",
+    "udp": "bench files guarding host measured receiving recorded",
 }
 _HOMES = {name: f"{room}.{name}" for room, names in _ROOMS.items() for name in names.split()}
 _HOMES |= {

@@ -1,7 +1,6 @@
 """The display of `incast udp` while it runs: a table of peers, a progress bar."""
 
 import queue
-import re
 import sys
 import threading
 import time
@@ -116,36 +115,6 @@ class Lines:
         # A closed pipe, a full disk, a stream that is closed.
         with suppress(OSError, ValueError):
             print(shown, file=stream, flush=True)
-
-
-class Refusals:
-    """The hosts that a server refuses, and its own faults, each with its reason once."""
-
-    MOST = 1000
-    """So many are remembered: beyond, the oldest may be told again."""
-
-    def __init__(self, lines: Callable[[str], None]) -> None:
-        """Tells them to `lines`."""
-        self._lines = lines
-        self._told: dict[tuple[str, str], None] = {}
-
-    def show(self, host: Any) -> None:  # noqa: ANN401
-        """Tells of hosts that were refused or dropped since the last call."""
-        for address, reason in host.rejected():
-            # A host that tries again has another port each time, and may have any version.
-            kind = re.sub(r"\d+", "", reason.replace(address, ""))
-            self._once((address.rpartition(":")[0], kind), f"refused: {reason}")
-
-    def say(self, fault: str) -> None:
-        """Tells of a fault of the server."""
-        self._once(("", fault), fault)
-
-    def _once(self, one: tuple[str, str], text: str) -> None:
-        if one not in self._told:
-            if len(self._told) >= self.MOST:
-                del self._told[next(iter(self._told))]
-            self._told[one] = None
-            self._lines(text)
 
 
 class Bar:

@@ -129,7 +129,7 @@ def serve(
     print(f"listening at {opened.address}; Ctrl-C ends it", flush=True)
     try:
         with opened as host, live.Lines("stdout") as lines, live.Lines("stderr") as warnings:
-            refusals = live.Refusals(warnings)
+            refusals = late.guarding.Refusals(warnings)
             with (
                 receiving.Receiver(into, bounds, tell=lines, warn=refusals.say) as receiver,
                 live.Shown(lines) as shown,

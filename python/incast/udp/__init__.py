@@ -16,8 +16,9 @@ each has an `identity`, and a file with the public keys of its `peers`. `plainte
 off, for networks on which everybody is trusted. Linux only.
 """
 
+from incast._core import SecurityError
 from incast.udp.asynchronous import AsyncHost, AsyncPeer, connect, serve
-from incast.udp.host import Host, Peer, Priority, Request, make_key, options, public_key
+from incast.udp.host import Host, Peer, Priority, Request, Settings, make_key, options, public_key
 
 __all__ = [
     "AsyncHost",
@@ -26,6 +27,8 @@ __all__ = [
     "Peer",
     "Priority",
     "Request",
+    "SecurityError",
+    "Settings",
     "connect",
     "make_key",
     "options",

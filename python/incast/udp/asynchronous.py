@@ -7,13 +7,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from typing_extensions import Unpack
+
 from incast import _core
 from incast._core import IncastError
-from incast.udp.host import Priority, Request, options
+from incast.udp.guarding import Refusals
+from incast.udp.host import Priority, Request, Settings, options
 
 # Requests that a handler has at a time: how many, and the bytes of their bodies.
 _MOST_TASKS = 1_000
 _MOST_BYTES = 256 << 20
+# Refused hosts are logged so often, in seconds.
+_REFUSALS_S = 0.5
 _LOGGER = logging.getLogger("incast.udp")
 
 Handler = Callable[[Request], Awaitable[bytes | None]]
@@ -70,8 +75,12 @@ class AsyncPeer:
 class AsyncHost:
     """A host with a thread of its own, for the event loop that is running when it is opened."""
 
-    def __init__(self, address: str = "0.0.0.0:0", **settings: Any) -> None:  # noqa: ANN401
-        """Opens the host; `settings` are those of `incast.udp.options`."""
+    def __init__(self, address: str = "0.0.0.0:0", **settings: Unpack[Settings]) -> None:
+        """Opens the host at an address, HOST:PORT; the `Settings` are keyword arguments.
+
+        Raises:
+            IncastError: The address is taken, or a setting cannot work.
+        """
         self._open: _core.UdpHost | None = _core.UdpHost(options(address, **settings))
         self._notices = _core.UdpNotices()
         self._numbers = itertools.count()
@@ -121,7 +130,8 @@ class AsyncHost:
         """Connects to a host, which has the public key `key` if connections are protected by keys.
 
         Raises:
-            IncastError: Nothing answers there, or the two ends do not fit; the message says why.
+            SecurityError: The two ends do not fit; the message says why.
+            IncastError: Nothing answers there.
         """
         return AsyncPeer(self, await self.result(self._host.connect(address, key)))
 
@@ -129,13 +139,35 @@ class AsyncHost:
         """The next message of any peer."""
         return Request(await self.result(self._host.accepting()))
 
+    @property
+    def missing_features(self) -> list[str]:
+        """A sentence for each feature of the kernel that is missing, which says what is lost."""
+        return self._host.missing_features
+
+    def peers(self) -> list[dict[str, Any]]:
+        """The state of each peer whose connection is open."""
+        return self._host.peers()
+
+    def rejected(self) -> list[tuple[str, str]]:
+        """The hosts refused or dropped since the last call: the address of each, and the reason.
+
+        `handle` logs them, and takes them away from here. Of more than 64 hosts they are the last.
+        """
+        return self._host.rejected()
+
+    def counters(self) -> dict[str, int]:
+        """Counts of datagrams since the host was opened."""
+        return self._host.counters()
+
     async def handle(self, handler: Handler) -> None:
         """Answers all requests by a handler, each in a task of its own, until it is cancelled.
 
         A call whose handler fails is refused, and the caller hears that it has failed. The error is
-        logged here, by the logger `incast.udp`: its text may tell what no peer should know.
+        logged here, by the logger `incast.udp`: its text may tell what no peer should know. The
+        logger also has each host that was refused, with the reason, once.
         """
         tasks: dict[asyncio.Task[None], int] = {}
+        watching = asyncio.create_task(self._log_refusals())
         try:
             while True:
                 # What is not taken waits in the host, which slows its callers down.
@@ -146,8 +178,15 @@ class AsyncHost:
                 tasks[task] = len(request.body)
                 task.add_done_callback(tasks.pop)
         finally:
+            watching.cancel()
             for task in tasks:
                 task.cancel()
+
+    async def _log_refusals(self) -> None:
+        refusals = Refusals(_LOGGER.warning)
+        while self._open is not None:
+            refusals.show(self)
+            await asyncio.sleep(_REFUSALS_S)
 
     def close(self) -> None:
         """Ends all connections, and the host's thread. Whoever waits hears that it is closed."""
@@ -184,12 +223,13 @@ async def _answer(request: Request, handler: Handler) -> None:
 async def connect(
     address: str,
     key: str | None = None,
-    **settings: Any,  # noqa: ANN401
+    **settings: Unpack[Settings],
 ) -> AsyncIterator[AsyncPeer]:
-    """A connection to a host, which ends with the block; `settings` are those of `options`.
+    """A connection to a host, which ends with the block; the `Settings` are keyword arguments.
 
     Raises:
-        IncastError: Nothing answers there, or the two ends do not fit; the message says why.
+        SecurityError: The two ends do not fit; the message says why.
+        IncastError: Nothing answers there, or a setting cannot work.
     """
     settings.setdefault("listens", False)
     here = "[::]:0" if address.startswith("[") else "0.0.0.0:0"
@@ -205,9 +245,11 @@ async def connect(
 async def serve(
     address: str,
     handler: Handler,
-    **settings: Any,  # noqa: ANN401
+    **settings: Unpack[Settings],
 ) -> AsyncIterator[AsyncHost]:
-    """A host that answers all requests by a handler, which ends with the block.
+    """A host that answers all requests by a handler, and ends with the block.
+
+    The `Settings` are keyword arguments.
 
     Raises:
         IncastError: The address is taken, or a setting cannot work.

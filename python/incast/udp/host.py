@@ -1,8 +1,11 @@
 """Hosts and peers for threads that wait."""
 
 import sys
+from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
+
+from typing_extensions import Unpack
 
 from incast import _core
 from incast._core import IncastError
@@ -19,12 +22,55 @@ the place of its call.
 """
 
 
-def options(address: str = "0.0.0.0:0", **settings: Any) -> _core.UdpOptions:  # noqa: ANN401
+class Settings(TypedDict, total=False):
+    """The settings of a host. Exactly one of `secret`, `identity` and `plaintext` is needed."""
+
+    secret: Path | None
+    """The file of the secret that all hosts have (`incast udp key FILE --shared`)."""
+    identity: Path | None
+    """The file of this host's key pair (`incast udp key FILE`)."""
+    peers: Path | None
+    """The file of the public keys that may connect, beside a key pair."""
+    plaintext: bool
+    """No encryption: only where everybody is trusted."""
+    cc: str
+    """The algorithm of what is sent from here, such as `timely:auto` (the default) or `dctcp`."""
+    settings: Sequence[str]
+    """Parameters of the algorithm, such as `t_low=100us`."""
+    line_rate: str
+    """The most that a connection sends; `40Gbps` by default."""
+    nic_rate: str | None
+    """The rate of a real NIC, with which the algorithm's constants scale; None on a virtual link.
+
+    RTTs leave out a segment's time on its wire.
+    """
+    mtu: int
+    """The largest IP packet in bytes that the path takes for certain; 1,500 by default.
+
+    Longer ones are tried and used by themselves.
+    """
+    spin_us: float
+    """The microseconds of spinning before each send time and before a sleep; 60 by default."""
+    always_spin: bool
+    """No sleep at all: shorter delays for a CPU of its own."""
+    patience_s: float
+    """The seconds of silence after which a peer counts as gone; 15 by default."""
+    threads: int
+    """The threads, each with its own socket; 1 by default."""
+    listens: bool
+    """Whether other hosts may connect; they may by default."""
+    max_message_bytes: int
+    """The longest message in bytes that is received; 64 MiB by default."""
+    answers_loads: bool
+    """Whether the host answers the calls of `incast udp call` by itself."""
+
+
+def options(address: str = "0.0.0.0:0", **settings: Unpack[Settings]) -> _core.UdpOptions:
     """The settings of a host, checked.
 
     Args:
         address: The address to bind to, HOST:PORT; port 0 is any free one.
-        **settings: The keyword arguments of the table in docs/guide/udp.md.
+        **settings: The `Settings`, each a keyword argument.
 
     Raises:
         IncastError: A setting cannot work; the message says which and why.
@@ -128,8 +174,12 @@ class Peer:
 class Host:
     """A host with a thread of its own, which connects and accepts connections."""
 
-    def __init__(self, address: str = "0.0.0.0:0", **settings: Any) -> None:  # noqa: ANN401
-        """Opens the host; `settings` are those of `options`."""
+    def __init__(self, address: str = "0.0.0.0:0", **settings: Unpack[Settings]) -> None:
+        """Opens the host at an address, HOST:PORT; the `Settings` are keyword arguments.
+
+        Raises:
+            IncastError: The address is taken, or a setting cannot work.
+        """
         self._open: _core.UdpHost | None = _core.UdpHost(options(address, **settings))
 
     @property
@@ -152,7 +202,8 @@ class Host:
         """Connects to a host, which has the public key `key` if connections are protected by keys.
 
         Raises:
-            IncastError: Nothing answers there, or the two ends do not fit; the message says why.
+            SecurityError: The two ends do not fit; the message says why.
+            IncastError: Nothing answers there.
             TimeoutError: The connection was not open in time.
         """
         return Peer(self._host.connect(address, key).wait(timeout_s))

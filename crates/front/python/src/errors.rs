@@ -30,6 +30,13 @@ create_exception!(
     "An algorithm of the user's own raised an exception, or returned what is no answer.\n\n\
     The exception is the cause of this one. The message names flow and simulated time."
 );
+#[cfg(target_os = "linux")]
+create_exception!(
+    incast._core,
+    SecurityError,
+    IncastError,
+    "The ends of a connection do not fit: another secret, key, protection or version."
+);
 
 /// The Python exception for an error of the scenario.
 #[expect(clippy::needless_pass_by_value, reason = "a function for `map_err`")]

@@ -31,6 +31,9 @@ mod _core {
         Ack, Declared, Delivery, Demand, Flow, Hop, Limits, Loss, RttSample, Sent, Spurious,
         know_algorithm, know_compiled, know_table, native_fields,
     };
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::errors::SecurityError;
     #[pymodule_export]
     use super::errors::{AlgorithmError, IncastError, ParameterError, ScenarioError};
     #[pymodule_export]

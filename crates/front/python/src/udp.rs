@@ -15,11 +15,11 @@ use incast_bed::bare::Answering;
 use incast_cc::Rate;
 use incast_udp::security::{Identity, PeerKey, Secret};
 use incast_udp::settings::{SettingError, resolve as address_of, time};
-use incast_udp::{Failure, Host, Options, Peer, Priority, Request, Statistics, Terms};
+use incast_udp::{Failure, Gone, Host, Options, Peer, Priority, Request, Statistics, Terms};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::errors::{IncastError, ParameterError};
+use crate::errors::{IncastError, ParameterError, SecurityError};
 
 pub(crate) use self::lab::{UdpCables, udp_lab};
 pub(crate) use self::load::{udp_bare, udp_load};
@@ -340,6 +340,9 @@ pub(crate) fn udp_public_key(path: PathBuf) -> PyResult<String> {
 /// An error of a call, for Python.
 fn failed(error: Failure) -> PyErr {
     match error {
+        Failure::Security(_) | Failure::Gone(Gone::Security(_)) => {
+            SecurityError::new_err(error.to_string())
+        }
         Failure::TimedOut(_) | Failure::Undelivered(_) | Failure::Unsent(_) => {
             pyo3::exceptions::PyTimeoutError::new_err(error.to_string())
         }

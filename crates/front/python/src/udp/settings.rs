@@ -12,8 +12,9 @@ pub(super) fn given(arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Settings>
     for (name, given) in arguments.into_iter().flatten() {
         let name: String = name.extract()?;
         let value = settings.value(&name).ok_or_else(|| {
-            let what = "UdpOptions.__new__() got an unexpected keyword argument";
-            PyTypeError::new_err(format!("{what} '{name}'"))
+            let known: Vec<_> = Settings::TABLE.iter().map(|one| one.name).collect();
+            let known = known.join(", ");
+            PyTypeError::new_err(format!("hosts have no setting '{name}'; there are {known}"))
         })?;
         set(value, &given).map_err(|error| {
             let py = given.py();
