@@ -1,8 +1,11 @@
 """The public names in a user's project: a strict type checker is content, and knows the types."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 PROJECT = """
 from typing import Any
@@ -83,6 +86,7 @@ observations, rewards, ended, over, told = many.step(np.zeros((4, 1), dtype=np.f
 earned: NDArray[np.float64] = rewards
 incast.compare("one", "two")
 mistake: int = incast.run(scenario)
+CongestionEnv(scenario, intervall="20us")
 """
 
 REVEALED = [
@@ -110,5 +114,24 @@ def test_a_strict_checker_passes_a_users_project_and_finds_its_mistake(tmp_path:
     notes = [line for line in done.stdout.splitlines() if "Revealed type is" in line]
     errors = [line for line in done.stdout.splitlines() if ": error: " in line]
     assert [line.split('"')[1].replace("builtins.", "") for line in notes] == REVEALED, done.stdout
-    (error,) = errors
-    assert 'expression has type "Result", variable has type "int"' in error
+    assert 'expression has type "Result", variable has type "int"' in errors.pop(0)
+    names = [re.search(r'Unexpected keyword argument "(\w+)"', error) for error in errors]
+    assert [found and found[1] for found in names] == ["intervall"], errors
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="UDP sockets need Linux")
+def test_a_strict_checker_finds_wrong_settings_of_hosts(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import incast\n\n"
+        "incast.udp.Host(secret='secret', mtu=9000)\n"
+        "incast.udp.Host(secrets='secret')\n"
+        "incast.udp.connect('10.0.0.2:7000', plaintext='yes')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "mine.py"],
+        check=False, cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    errors = [line for line in done.stdout.splitlines() if ": error: " in line]
+    assert [line.split(":")[1] for line in errors] == ["4", "5"], done.stdout
+    assert 'Unexpected keyword argument "secrets"' in errors[0]
+    assert 'Argument "plaintext" to "connect" has incompatible type "str"' in errors[1]

@@ -15,7 +15,7 @@ extras.need("learn")
 
 import gymnasium  # noqa: E402 - after the sentence on what is missing
 
-from incast.learning.batch import Batch, Episode, Reward  # noqa: E402
+from incast.learning.batch import Batch, Episode, Reward, Settings  # noqa: E402
 from incast.learning.domains import Uniform  # noqa: E402
 from incast.learning.environments import CongestionEnv, CongestionVectorEnv  # noqa: E402
 from incast.learning.features import FEATURES, Feature, place  # noqa: E402
@@ -31,6 +31,7 @@ __all__ = [
     "Episode",
     "Feature",
     "Reward",
+    "Settings",
     "Tree",
     "Uniform",
     "distill",

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,6 +58,29 @@ class Episode(NamedTuple):
     """The learner's flows by their numbers in results."""
     scenario: Scenario
     """The scenario with the values that were drawn."""
+
+
+class Settings(TypedDict, total=False):
+    """The settings of an environment, which `Batch` explains."""
+
+    flows: Sequence[int | str] | int | str
+    """The learner's flows: numbers as in results, or names of traffic."""
+    others: Scheme | None
+    """The scheme of all other flows."""
+    interval: str
+    """The length of a monitoring interval, from 1us to 1s; `10us` by default."""
+    action: str
+    """`change`, `share` or `window`: the meaning of an action."""
+    step: float
+    """The greatest part by which a change raises the rate or the window; 0.1 by default."""
+    initial: float
+    """The rate at which a flow starts, as a part of the NIC's; 0.1 by default."""
+    reward: Reward | RewardFunction | None
+    """The weights of the linear reward, or a function of the measures."""
+    randomize: Mapping[str, Domain] | None
+    """Keys of the scenario and what to draw their values from, for each episode."""
+    threads: int | None
+    """The number of threads; as many as cores if None."""
 
 
 class Batch:

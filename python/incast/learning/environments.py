@@ -8,10 +8,11 @@ import numpy as np
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
+from typing_extensions import Unpack
 
 from incast import _core
 from incast._core import ParameterError
-from incast.learning.batch import Batch, Episode
+from incast.learning.batch import Batch, Episode, Settings
 from incast.learning.features import FEATURES
 
 Array = NDArray[np.float32]
@@ -97,9 +98,9 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
         scenario: Any = "incast",  # noqa: ANN401
         *,
         render_mode: str | None = None,
-        **settings: Any,  # noqa: ANN401
+        **settings: Unpack[Settings],
     ) -> None:
-        """Makes the environment, with the settings of `Batch`.
+        """Makes the environment, with the settings of `Batch` as keyword arguments.
 
         Raises:
             ParameterError: A setting cannot be, or the scenario has no such flow.
@@ -108,7 +109,8 @@ class CongestionEnv(gymnasium.Env[Array, Array]):
         if render_mode is not None:
             raise ParameterError(f"render_mode = {render_mode!r}: there is nothing to render")
         self.render_mode = None
-        self.batch = one_flow(Batch(scenario, **{"threads": 1, **settings}))
+        settings.setdefault("threads", 1)
+        self.batch = one_flow(Batch(scenario, **settings))
         self.observation_space = observation_space()
         self.action_space = action_space(self.batch)
 
@@ -181,9 +183,9 @@ class CongestionVectorEnv(gymnasium.vector.VectorEnv[Array, Array, Any]):
         scenario: Any = "incast",  # noqa: ANN401
         *,
         render_mode: str | None = None,
-        **settings: Any,  # noqa: ANN401
+        **settings: Unpack[Settings],
     ) -> None:
-        """Makes the environments, with the settings of `Batch`.
+        """Makes the environments, with the settings of `Batch` as keyword arguments.
 
         Raises:
             ParameterError: A setting cannot be, or the scenario has no such flow.

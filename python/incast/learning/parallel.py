@@ -6,10 +6,11 @@ import gymnasium
 import numpy as np
 from gymnasium.utils import seeding
 from pettingzoo import ParallelEnv
+from typing_extensions import Unpack
 
 from incast import _core
 from incast._core import ParameterError
-from incast.learning.batch import Batch
+from incast.learning.batch import Batch, Settings
 from incast.learning.environments import Array, action_space, observation_space, run_seed
 
 
@@ -39,11 +40,12 @@ class CongestionParallelEnv(ParallelEnv):  # type: ignore[misc] # PettingZoo has
         self,
         scenario: Any = "incast",  # noqa: ANN401
         *,
-        flows: Any = (0, 1),  # noqa: ANN401
         render_mode: str | None = None,
-        **settings: Any,  # noqa: ANN401
+        **settings: Unpack[Settings],
     ) -> None:
-        """Makes the environment, with the settings of `Batch`.
+        """Makes the environment, with the settings of `Batch` as keyword arguments.
+
+        The learner's flows are 0 and 1 where `flows` names no others.
 
         Raises:
             ParameterError: A setting cannot be, or the scenario has no such flows.
@@ -52,7 +54,9 @@ class CongestionParallelEnv(ParallelEnv):  # type: ignore[misc] # PettingZoo has
         if render_mode is not None:
             raise ParameterError(f"render_mode = {render_mode!r}: there is nothing to render")
         self.render_mode = None
-        self.batch = Batch(scenario, **{"threads": 1, "flows": flows, **settings})
+        settings.setdefault("threads", 1)
+        settings.setdefault("flows", (0, 1))
+        self.batch = Batch(scenario, **settings)
         self.possible_agents = [f"flow_{number}" for number in range(self.batch.flows)]
         self.agents: list[str] = []
         self.observation_spaces = {agent: observation_space() for agent in self.possible_agents}
