@@ -415,7 +415,7 @@ def test_what_is_recorded_on_the_wire_is_replayed(
         (("call", "127.0.0.1:7000", "--plaintext", "--rate", "fast"), "--rate 'fast'"),
         (("call", "127.0.0.1:7000", "--plaintext", "--size", "4KiB"), "--size '4KiB'"),
         (("call", "127.0.0.1:7000", "--plaintext", "--duration", "1s", "--warmup", "2s"), "--warm"),
-        (("call", "127.0.0.1:7000", "--plaintext", "--cc", "timly"), "no algorithm is called"),
+        (("call", "127.0.0.1:7000", "--plaintext", "--cc", "timly"), 'did you mean "timely"?'),
         (("call", "127.0.0.1:7000", "--plaintext", "--cc", "hpcc"), "(INT, explicit rates)"),
         (("call", "127.0.0.1:7000", "--plaintext", "--cc", "swift:x"), "swift has no preset"),
         (("call", "127.0.0.1:7000", "--plaintext", "--cc", "swift[x=1]"), "swift has no parameter"),

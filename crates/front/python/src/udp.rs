@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use incast_bed::bare::Answering;
 use incast_cc::Rate;
+use incast_cc::registry::NAMES;
+use incast_sim::scenario::suggestion;
 use incast_udp::security::{Identity, PeerKey, Secret};
 use incast_udp::settings::{SettingError, resolve as address_of, time};
 use incast_udp::{Failure, Gone, Host, Options, Peer, Priority, Request, Statistics, Terms};
@@ -64,12 +66,13 @@ fn seconds(value: f64, name: &'static str) -> PyResult<Duration> {
 fn wrong(error: SettingError) -> PyErr {
     use SettingError::{Conflict, NoAlgorithm, NoValue, Preset, Rate, Value};
     match error {
-        NoAlgorithm(_)
-        | Preset { .. }
-        | NoValue(_)
-        | Value { .. }
-        | Conflict { .. }
-        | Rate { .. } => ParameterError::new_err(error.to_string()),
+        NoAlgorithm(name) => {
+            let near = suggestion(&name, NAMES);
+            ParameterError::new_err(format!("no algorithm is called {name:?}{near}"))
+        }
+        Preset { .. } | NoValue(_) | Value { .. } | Conflict { .. } | Rate { .. } => {
+            ParameterError::new_err(error.to_string())
+        }
         _ => raise(error),
     }
 }

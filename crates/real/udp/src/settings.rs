@@ -96,12 +96,12 @@ pub enum SettingError {
     },
     /// No protection is chosen.
     #[error(
-        "connections are encrypted, and no key is given; give a secret's file (--secret) or an \
-         identity (--identity), made by `incast udp key`, or say --plaintext on a trusted network"
+        "connections are encrypted, and no key is given; give the file of a secret or of an \
+         identity, made by `incast udp key`, or choose plaintext on a trusted network"
     )]
     NoKey,
     /// Several protections are chosen.
-    #[error("a secret, an identity and --plaintext exclude each other; give one of them")]
+    #[error("a secret, an identity and plaintext exclude each other; give one of them")]
     SeveralKeys,
     /// A file of keys cannot be used.
     #[error(transparent)]

@@ -69,15 +69,16 @@ fn check_run(scenario: &Scenario) -> Result<(), Fault> {
     let run = &scenario.run;
     if run.warmup >= run.duration {
         let message = format!(
-            "the warm-up of {} leaves nothing of the duration of {} to measure; make it shorter",
-            run.warmup, run.duration
+            "run.warmup = {} leaves nothing of run.duration = {} to measure; set run.warmup to less \
+             than {}, or run.duration to more",
+            run.warmup, run.duration, run.duration
         );
         return Err(Fault::at([&"run", &"warmup"], message));
     }
     if run.warmup + run.cooldown >= run.duration {
         let message = format!(
-            "the warm-up of {} and the cool-down of {} leave nothing of the duration of {} to \
-             measure; make one shorter",
+            "run.warmup = {} and run.cooldown = {} leave nothing of run.duration = {} to measure; \
+             set one of the first two to less, or run.duration to more",
             run.warmup, run.cooldown, run.duration
         );
         return Err(Fault::at([&"run", &"cooldown"], message));

@@ -60,7 +60,7 @@ pub use incast_queue::discipline::{QueueDiscipline, fifo::Fifo, srpt::Srpt};
 pub use incast_queue::management::{
     Aqm, Moment, codel::Codel, phantom::Phantom, pi::Pi, pie::Pie, red::Red,
 };
-pub use incast_schema::Place;
+pub use incast_schema::{Place, suggestion};
 pub use input::INPUTS;
 pub use links::OwnLink;
 pub use measure::{MOST_SERIES_ROWS, Measure};

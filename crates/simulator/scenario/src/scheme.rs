@@ -160,14 +160,22 @@ impl Scenario {
         };
         let mut algorithm = guests::algorithm(algorithm_name).ok_or_else(|| {
             let mut known = [NAMES, &guests::names()].concat();
-            let others = self.cc.keys().map(String::as_str).filter(|&other| other != name);
-            let others: Vec<_> = others.filter(|other| !known.contains(other)).collect();
+            // A section is a scheme if it names its algorithm.
+            let named = self.cc.iter().filter(|(_, section)| section.algorithm.is_some());
+            let others = named.map(|(other, _)| other.as_str());
+            let others: Vec<_> =
+                others.filter(|&other| other != name && !known.contains(&other)).collect();
             known.extend(others);
+            let place = if section.algorithm.is_some() { "algorithm" } else { "" };
+            let unset = if place.is_empty() && self.cc.contains_key(name) {
+                format!(", and cc.{name}.algorithm is not set")
+            } else {
+                String::new()
+            };
             let message = format!(
-                "unknown algorithm {algorithm_name:?}{}",
+                "unknown algorithm {algorithm_name:?}{unset}{}",
                 suggestion(algorithm_name, &known)
             );
-            let place = if section.algorithm.is_some() { "algorithm" } else { "" };
             Fault::at([&"cc", &name, &place], message)
         })?;
         if let Some(preset) = section.preset.as_deref().or(preset) {

@@ -137,15 +137,17 @@ const MOST_NAMES: usize = 60;
 pub fn suggestion(name: &str, known: &[&str]) -> String {
     let nearest = known
         .iter()
-        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
-        .filter(|(distance, candidate)| {
+        // An algorithm comes before its presets: timely, then timely:zhu.
+        .map(|candidate| (candidate.contains(':'), candidate))
+        .map(|(of, candidate)| (strsim::damerau_levenshtein(name, candidate), of, candidate))
+        .filter(|(distance, _, candidate)| {
             // In a short name two letters are half of it: ndp is not nearly mcp.
             let starts = candidate.starts_with(name) || name.starts_with(**candidate);
             *distance <= if starts { 1 + candidate.len() / 3 } else { (candidate.len() / 3).max(1) }
         })
         .min();
     match nearest {
-        Some((_, candidate)) => format!("; did you mean {candidate:?}?"),
+        Some((_, _, candidate)) => format!("; did you mean {candidate:?}?"),
         None if known.is_empty() => String::new(),
         None if known.len() > MOST_NAMES => {
             format!("; expected one of {}, ...", known[..MOST_NAMES].join(", "))
@@ -170,6 +172,8 @@ mod tests {
         assert_eq!(suggestion("timley", &["timely", "line-rate"]), "; did you mean \"timely\"?");
         assert_eq!(suggestion("xyz", &["timely", "bbr"]), "; expected one of timely, bbr");
         assert_eq!(suggestion("bbrv2", &["timely", "bbr"]), "; did you mean \"bbr\"?");
+        // An algorithm comes before its presets at an equal distance.
+        assert_eq!(suggestion("aa", &["a:a", "aab"]), "; did you mean \"aab\"?");
         for name in ["powertcp", "ndp", "cdg"] {
             let said = suggestion(name, &["rtcp", "mcp", "bbr"]);
             assert_eq!(said, "; expected one of rtcp, mcp, bbr", "{name}");
