@@ -77,7 +77,7 @@ def test_zipped_and_listed_axes_are_the_same_from_texts_and_dictionaries() -> No
         (["a=1..9/0"], [], [], "expected a step above 0"),
         (["a=0..9*2"], [], [], "or a factor above 1 from above 0"),
         (["a=0..1/0.000001"], [], [], "more than 100000 values"),
-        (["run.seed=1,2"], [], [], "run.seed: no axis of a sweep; --seeds chooses them"),
+        (["run.seed=1,2"], [], [], "run.seed: no axis of a sweep; choose them by seeds"),
         (["=1"], [], [], "expected a key of the scenario"),
     ],
 )

@@ -60,7 +60,7 @@ def test_a_tuning_refuses_ranges_of_what_a_parameter_cannot_be(
         for span in (*RANGES, *(f"1{unit}..2{unit}" for unit in units), "nan,1", "1kg,-1"):
             over = f"{parameter.name}={span}"
             said = refused(over, lambda over=over: tuning_space.searched(short, name, [over]))
-            assert said.startswith(f"--over {parameter.name}"), said
+            assert said.startswith(f"over {parameter.name}"), said
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - TOML

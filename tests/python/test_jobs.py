@@ -120,7 +120,7 @@ def test_runs_side_by_side_fit_the_memory(
     monkeypatch.setattr(machine, "available_bytes", lambda: int(2.5 * one))
     many = plans(long, 1, 2, 3)
     assert batch.side_by_side(many, None) == 2
-    with pytest.raises(incast.CostError, match=r"3 runs side by side .* or take fewer --jobs"):
+    with pytest.raises(incast.CostError, match=r"3 runs side by side .* or take fewer jobs"):
         batch.side_by_side(many, 3)
     assert batch.side_by_side(many, 3, whatever_it_costs=True) == 3
 

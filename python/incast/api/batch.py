@@ -13,6 +13,7 @@ from incast.api.costs import Cost, CostError
 from incast.base import machine, pool
 from incast.base.machine import Meter
 from incast.base.stopping import Stop
+from incast.base.words import option
 from incast.results.tables import SchemeRun, held
 from incast.terminal.progress import Advance, Bars, bars_of
 
@@ -116,7 +117,7 @@ def fitting(name: str, largest: Cost, most: int, jobs: int | None) -> int:
         if why is None:
             return count
         if jobs is not None:
-            raise CostError(f"{name}: {why}; or take fewer --jobs")
+            raise CostError(f"{name}: {why}; or take fewer {option('--jobs')}")
     return 1
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from incast._core import IncastError, Scenario
 from incast.base import machine
+from incast.base.words import option
 
 LONG_S = 3600.0
 """A run of more is asked about."""
@@ -114,7 +115,7 @@ def check(
     cost = estimate(scenario, schemes, traces=traces, repeats=repeats)
     if why := too_much(cost):
         raise CostError(
-            f"{scenario.name}: {why}; or go on with --yes, in Python whatever_it_costs=True"
+            f"{scenario.name}: {why}; or go on with {option('--yes', 'whatever_it_costs=True')}"
         )
     doubt(scenario.name, cost, ask)
 

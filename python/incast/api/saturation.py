@@ -17,6 +17,7 @@ from incast.api.scenarios import Schemes
 from incast.api.study import Options, Round, Study, StudyRun, Values
 from incast.base import extras
 from incast.base.lazy import lazy
+from incast.base.words import option
 from incast.figures.catalogue import USUAL_FORMATS
 from incast.results import doubts
 from incast.results.measures import p99_slowdown, posted_while_measured
@@ -53,7 +54,7 @@ def grid(lowest: float, highest: float, step: float) -> list[float]:
     if gaps >= MOST_LOADS or step < 1e-6:
         raise ParameterError(
             f"loads from {lowest:g} to {highest:g} by {step:g}: more than {MOST_LOADS}, or too "
-            "close to each other; take a larger step, or less to --to"
+            f"close to each other; take a larger step, or less to {option('--to', 'highest')}"
         )
     count = math.floor(gaps + 1e-9)
     return [round(lowest + place * step, 6) for place in range(count + 1)]
@@ -78,7 +79,9 @@ def open_loop(scenario: Scenario, wanted: str | None = None) -> OpenLoop:
             'expected traffic that has a load, such as kind = "poisson"'
         )
     if len(found) > 1:
-        raise ParameterError(f"{scenario.name}: several have a load, {there}; choose by --traffic")
+        raise ParameterError(
+            f"{scenario.name}: several have a load, {there}; choose by {option('--traffic')}"
+        )
     return found[0]
 
 

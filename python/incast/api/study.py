@@ -22,6 +22,7 @@ from incast.api.costs import CostError
 from incast.api.interruption import Interrupted
 from incast.base import engine, executor, pool
 from incast.base.stopping import Stop
+from incast.base.words import option
 from incast.results import doubts, ideals
 from incast.results.comparison import number
 from incast.results.study_files import Outcome, StudyFolder
@@ -224,7 +225,8 @@ class Study:
         every = [costs.estimate(scenario, [scheme]) for scenario, scheme in some]
         largest = max(every, key=lambda cost: cost.memory_bytes)
         if why := costs.too_much(largest):
-            raise CostError(f"{name}: {why}; or go on with --yes, in Python whatever_it_costs=True")
+            anyway = option("--yes", "whatever_it_costs=True")
+            raise CostError(f"{name}: {why}; or go on with {anyway}")
         share = runs / len(every)
         total = replace(
             largest,

@@ -8,6 +8,7 @@ from incast._core import IncastError, ParameterError, Scenario
 from incast.api import guests, study
 from incast.api.study import StudyRun
 from incast.base import schemes
+from incast.base.words import option
 from incast.results import doubts
 from incast.results.axes import MOST_VALUES, Axis, Point, points
 
@@ -138,7 +139,7 @@ def _check_axis(axis: Axis, scenario: Scenario, chosen: Sequence[str]) -> None:
             scenario.with_set(*axis.at(0))
             raise ParameterError(
                 f"{key}: none of the schemes, {', '.join(chosen)}, has this parameter; add "
-                f"--cc {section}"
+                f"{option(f'--cc {section}', f'{section} to cc')}"
             )
         name = key.rpartition(".")[2]
         for scheme in own:
@@ -153,7 +154,7 @@ def _changed(scenario: Scenario, assignments: tuple[str, ...]) -> Scenario | str
     try:
         return scenario.with_set(*assignments) if assignments else scenario
     except IncastError as error:
-        return str(error).removeprefix("--set ")
+        return str(error)
 
 
 def _unfit(scenario: Scenario, scheme: str) -> str | None:

@@ -10,6 +10,7 @@ from incast.api.scenarios import Schemes
 from incast.api.study import Options, Study
 from incast.api.sweep import Sweep
 from incast.api.sweep_plan import SweepPlan
+from incast.base.words import option
 from incast.results import doubts, sweeps, titles
 from incast.results.axes import Axis, Values, axes_of
 from incast.results.study_files import Outcome, StudyFolder
@@ -140,7 +141,8 @@ def seeds_of(text: str) -> int | list[int]:
     for one in texts:
         if not (one.isascii() and one.isdigit()):
             raise ParameterError(
-                f"--seeds {text}: expected a number of seeds, or a list such as 3,7,9 or 5..14"
+                f"{option('--seeds')} {text}: expected a number of seeds, or a list such as 3,7,9 "
+                "or 5..14"
             )
     return [int(one) for one in texts]
 

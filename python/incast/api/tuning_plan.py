@@ -7,6 +7,7 @@ from functools import cached_property
 from incast._core import ParameterError, Scenario
 from incast.api import guests, scenarios, study, sweep_plan, sweeping, tuning_space
 from incast.api.scenarios import Scheme
+from incast.base.words import option
 from incast.results import doubts, goals
 from incast.results.searched import Searched
 from incast.results.tunings import Goals
@@ -83,10 +84,11 @@ def planned(
         raise ParameterError("no scenario: expected one to tune in, or several")
     for what, value, most in (("trials", trials, MOST_TRIALS), ("batch", batch, MOST_TRIALS)):
         if not 1 <= value <= most:
-            raise ParameterError(f"--{what} {value}: expected a number from 1 to {most}")
+            name = option(f"--{what}")
+            raise ParameterError(f"{name} {value}: expected a number from 1 to {most}")
     if not 0 <= sampler_seed < 2**32:
         raise ParameterError(
-            f"--sampler-seed {sampler_seed}: expected a number from 0 to {2**32 - 1}"
+            f"{option('--sampler-seed')} {sampler_seed}: expected a number from 0 to {2**32 - 1}"
         )
     names = [one.name for one in chosen]
     for place, name in enumerate(names):
@@ -131,19 +133,23 @@ def _unseen(
     if wanted is None or isinstance(wanted, int):
         count = _UNSEEN if wanted is None else wanted
         if not 1 <= count <= sweep_plan.MOST_RUNS:
-            raise ParameterError(f"--validate-seeds {count}: expected a number of 1 or more")
+            raise ParameterError(
+                f"{option('--validate-seeds')} {count}: expected a number of 1 or more"
+            )
         wanted = range(after, after + count)
     found = sweeping.checked_seeds(chosen[0], wanted)
     names = [one.name for one in validate]
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise ParameterError(f"--validate {name}: two scenarios have this name; name each once")
+            raise ParameterError(
+                f"{option('--validate')} {name}: two scenarios have this name; name each once"
+            )
     known = {one.toml() for one in chosen}
     for scenario in validate or chosen:
         both = sorted({*found} & {*seeds})
         if both and scenario.toml() in known:
             raise ParameterError(
-                f"--validate-seeds {both[0]}: the tuning has seen this seed of {scenario.name}; "
-                f"take others, such as {after}"
+                f"{option('--validate-seeds')} {both[0]}: the tuning has seen this seed of "
+                f"{scenario.name}; take others, such as {after}"
             )
     return found

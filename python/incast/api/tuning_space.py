@@ -8,7 +8,7 @@ from incast import _core
 from incast._core import Algorithm, IncastError, Parameter, ParameterError, Scenario
 from incast.api import guests
 from incast.base import schemes
-from incast.base.words import nearest
+from incast.base.words import nearest, option
 from incast.results.quantities import numbers
 from incast.results.searched import Searched, number_of, text_of
 
@@ -51,17 +51,20 @@ def searched(
         else [(text.partition("=")[0].strip(), text.partition("=")[2].strip()) for text in over]
     )
     chosen: dict[str, Searched] = {}
+    place = option("--over")
     for name, span in pairs:
         if name not in known:
-            raise ParameterError(f"--over {name}: no parameter of {scheme}; {nearest(name, known)}")
+            raise ParameterError(
+                f"{place} {name}: no parameter of {scheme}; {nearest(name, known)}"
+            )
         if name in chosen:
-            raise ParameterError(f"--over {name}: named twice; a parameter has one range")
+            raise ParameterError(f"{place} {name}: named twice; a parameter has one range")
         if name in set_already:
-            raise ParameterError(f"--over {name}: is set in {scheme}; leave one of the two out")
+            raise ParameterError(f"{place} {name}: is set in {scheme}; leave one of the two out")
         chosen[name] = _named(scenario, scheme, known[name], span, values[name])
     for one in chosen.values():
         if one.low < one.high and (why := _refusal(scenario, scheme, one, chosen.values())):
-            raise ParameterError(f"--over {one.name}={'..'.join(one.ends)}: {why}")
+            raise ParameterError(f"{place} {one.name}={'..'.join(one.ends)}: {why}")
     return tuple(chosen.values())
 
 
@@ -162,8 +165,8 @@ def _round(parameter: Parameter, value: str) -> Searched:
     found = numbers([value])
     if found is None or found.values[0] <= 0:
         raise ParameterError(
-            f"--over {parameter.name}: {value} has no range round it; name one, such as "
-            f"--over {parameter.name}=LOW..HIGH"
+            f"{option('--over')} {parameter.name}: {value} has no range round it; name one, such "
+            f"as {parameter.name}=LOW..HIGH"
         )
     (middle,), unit = found.values, found.unit
     whole = parameter.unit == "count" or unit == "bytes"
@@ -188,7 +191,7 @@ def _named(
     name = parameter.name
     if not span:
         return _round(parameter, value)
-    place = f"--over {name}={span}"
+    place = f"{option('--over')} {name}={span}"
     if ".." not in span:
         words = tuple(dict.fromkeys(part.strip() for part in span.split(",")))
         if len(words) < 2 or "" in words:

@@ -18,6 +18,7 @@ from incast._core import IncastError
 from incast.base import engine, parcels, pool
 from incast.base.engine import Engine
 from incast.base.stopping import Stop
+from incast.base.words import option
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")
@@ -222,7 +223,7 @@ def _connected(scheduler: str) -> Iterator[Client]:
     except Exception as error:  # noqa: BLE001 - whatever an address, a name or a socket raises
         log.setLevel(level)
         raise ClusterError(
-            f"--scheduler {scheduler}: no Dask scheduler answers there: {_words(error)}"
+            f"{option('--scheduler')} {scheduler}: no Dask scheduler answers there: {_words(error)}"
         ) from None
     try:
         yield client

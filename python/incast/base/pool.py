@@ -31,6 +31,7 @@ from typing_extensions import Self
 from incast._core import AlgorithmError, IncastError
 from incast.base import machine, parcels
 from incast.base.stopping import Stop
+from incast.base.words import option
 
 if TYPE_CHECKING:
     Pipe = connection.Connection[Any, Any]
@@ -181,7 +182,8 @@ class RemoteError(Exception):
 def killed(name: str, remedy: str | None = None) -> str:
     """The sentence on a task that the system killed the workers of."""
     if remedy is None:
-        remedy = "raise the limit (ulimit -v)" if machine.is_limited() else "try --jobs 1"
+        fewer = option("try --jobs 1", "try jobs=1")
+        remedy = "raise the limit (ulimit -v)" if machine.is_limited() else fewer
     return f"{name} was killed by the system {TRIES} times, often for want of memory: {remedy}"
 
 

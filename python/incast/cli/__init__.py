@@ -11,7 +11,7 @@ import typer.core
 
 from incast import _core
 from incast._core import AlgorithmError, IncastError
-from incast.base import leaving
+from incast.base import leaving, words
 from incast.cli import (
     advising,
     algorithms,
@@ -96,7 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # `--cc my_module:MyControl` is found where the user is, after all that is installed.
     sys.path.append("")
     try:
-        code = app(arguments, standalone_mode=False, complete_var=completing.VARIABLE) or 0
+        with words.of_the_command():
+            code = app(arguments, standalone_mode=False, complete_var=completing.VARIABLE) or 0
         if leaving.untold(code):
             raise KeyboardInterrupt
         sys.stdout.flush()

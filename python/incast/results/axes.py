@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import product
 
 from incast._core import ParameterError
+from incast.base.words import option
 
 MOST_VALUES = 100_000
 """The most values of an axis."""
@@ -111,10 +112,12 @@ def axes_of(
 
 def _check_key(key: str) -> None:
     if not key or key != key.strip() or not key.isprintable():
-        raise ParameterError(f"{key!r}: expected a key of the scenario, as --set takes it")
+        raise ParameterError(
+            f"{key!r}: expected a key of the scenario, as {option('--set', 'with_set')} takes it"
+        )
     for chosen, by in (("run.seed", "--seeds"), ("run.schemes", "--cc"), ("cc", "--cc")):
         if key == chosen:
-            raise ParameterError(f"{key}: no axis of a sweep; {by} chooses them")
+            raise ParameterError(f"{key}: no axis of a sweep; choose them by {option(by)}")
 
 
 def _pair(text: str) -> tuple[str, str]:

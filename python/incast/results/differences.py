@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from incast._core import ParameterError
-from incast.base.words import nearest
+from incast.base.words import nearest, option
 from incast.results.pairs import SlowdownRatio, slowdown_ratio
 from incast.results.records import Case, Records, known
 from incast.results.seeds import Known, Spread, limits, spread
@@ -69,7 +69,7 @@ def check_baseline(baseline: str, schemes: Iterable[str]) -> None:
     if len(there) == 1:
         raise ParameterError(
             f"baseline {baseline}: there is no other scheme to compare with it; name one with "
-            "--cc, or the directory of its result"
+            f"{option('--cc')}, or the directory of its result"
         )
 
 

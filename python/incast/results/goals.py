@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from incast._core import ParameterError
-from incast.base.words import nearest
+from incast.base.words import nearest, option
 from incast.results.sweeps import metric_names
 
 Reference = Literal["", "best", "defaults"]
@@ -75,9 +75,9 @@ def objectives(minimize: str | Sequence[str], maximize: str | Sequence[str]) -> 
         for figure in ([texts] if isinstance(texts, str) else texts)
     ]
     if not named:
+        such = option("--minimize rtt_p99_us", 'minimize="rtt_p99_us"')
         raise ParameterError(
-            "no objective: expected a figure to minimize or to maximize, such as --minimize "
-            "rtt_p99_us"
+            f"no objective: expected a figure to minimize or to maximize, such as {such}"
         )
     for place, one in enumerate(named):
         _check_figure(one.figure, one.name)

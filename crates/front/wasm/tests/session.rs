@@ -90,7 +90,7 @@ fn mistakes_get_the_sentence_of_the_command_line_and_their_place() {
     let (_, wrong) = open(INCAST, &["run.duraton=1ms"]);
     let wrong = wrong.expect_err("duraton");
     let sentence = wrong["sentence"].as_str().expect("a sentence");
-    assert!(sentence.starts_with("--set run.duraton=1ms: "), "{sentence}");
+    assert!(sentence.starts_with("run.duraton=1ms: "), "{sentence}");
     assert_eq!(wrong["line"], Value::Null);
 
     let (mut session, opened) = open(INCAST, &[]);

@@ -96,7 +96,7 @@ impl Document {
     /// # Errors
     /// An assignment has no "=", or the scenario with them is wrong.
     pub fn with_set<S: AsRef<str>>(&self, assignments: &[S]) -> Result<Self, ScenarioError> {
-        let all = assignments.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" --set ");
+        let all = assignments.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
         let fail = |assignment: &str, message: String| ScenarioError::Assignment {
             assignment: assignment.to_owned(),
             message,

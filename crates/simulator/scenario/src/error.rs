@@ -24,7 +24,7 @@ pub enum ScenarioError {
         message: String,
     },
     /// An assignment from outside the file.
-    #[error("--set {}: {message}", assignment.escape_debug())]
+    #[error("{}: {message}", assignment.escape_debug())]
     Assignment {
         /// The assignment.
         assignment: String,

@@ -417,7 +417,7 @@ fn assignments_of_nonsense_are_refused_with_the_assignment() {
         Ok(_) => Some(format!("{assignment:?}: accepted")),
         Err(error) => {
             let text = error.to_string();
-            let good = text.starts_with(&format!("--set {assignment}: "))
+            let good = text.starts_with(&format!("{assignment}: "))
                 && text.contains(says)
                 && is_one_line(&text);
             (!good).then(|| format!("{assignment:?}: {text}"))
