@@ -18,7 +18,7 @@ use serde_json::json;
 
 /// TIMELY, Regulated TCP and DCTCP on Linux TCP.
 #[derive(Parser)]
-#[command(name = "incast kernel", version, disable_help_subcommand = true)]
+#[command(name = "incast kernel", version, disable_help_subcommand = true, max_term_width = 80)]
 struct Command {
     #[command(subcommand)]
     what: What,

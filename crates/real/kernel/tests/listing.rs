@@ -13,6 +13,32 @@ fn listing(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+fn help(words: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_incast-kernel"));
+    let output = command.args(words).arg("--help").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn help_fits_eighty_columns() {
+    let mut seen = 0;
+    let mut ways = vec![Vec::new()];
+    while let Some(words) = ways.pop() {
+        let help = help(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let long = help.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(long, None, "{words:?}");
+        seen += 1;
+        let commands = help.lines().skip_while(|&line| line != "Commands:").skip(1);
+        let commands = commands.take_while(|line| !line.is_empty());
+        for line in commands.filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
+            let name = line.split_whitespace().next().unwrap().to_owned();
+            ways.push(words.iter().cloned().chain([name]).collect());
+        }
+    }
+    assert!(seen > 12, "{seen} commands");
+}
+
 #[test]
 fn json_tells_of_every_program_what_attach_does_with_it() {
     let items: Vec<Map<String, Value>> = serde_json::from_str(&listing(&["--json"])).unwrap();
