@@ -97,6 +97,7 @@ def terminal(
         ("incast run incast --cc patched", "run incast --cc patched-timely"),
         ("incast run incast --cc timely:z", "run incast --cc timely:zhu"),
         ("incast run incast --cc timely --cc timely:z", "run incast --cc timely --cc timely:zhu"),
+        ("incast run incast --set run.du", "run incast --set run.duration="),
         ("incast run incast --thr", "run incast --threads"),
         ("incast plot results --figure rp", "plot results --figure rpc-latency"),
         ("incast scenario ch", "scenario check"),
@@ -159,6 +160,15 @@ def test_everything_that_there_is_to_choose_from_is_offered() -> None:
     assert {"timely", *spec.known()} <= {*offered("incast reproduce ")}
     assert offered("incast run incast --trace ") == ["queues", "flows", "packets"]
     assert offered("incast completion ") == ["bash", "zsh", "fish"]
+    assert offered("incast run incast --set run.d") == ["run.duration=", "run.drain="]
+    assert offered("incast sweep incast --vary traffic.0.conn") == ["traffic.0.connections="]
+    assert {"network.", "run.", "cc."} <= {*offered("incast run incast --set ")}
+    assert offered("incast run incast --set network.") == ["network.star."]
+    assert offered("incast run fat-tree-web-search --set traffic.0.lo") == ["traffic.0.load="]
+    assert offered("incast run incast --set cc.swift.fs_r") == ["cc.swift.fs_range="]
+    kinds = offered("incast run incast --set transport.kind=")
+    assert kinds == ["transport.kind=message", "transport.kind=stream"]
+    assert offered("incast run no-such --set run.d") == []
     assert {"--cc", "--set", "--seed", "--help"} <= {*offered("incast run -")}
 
 

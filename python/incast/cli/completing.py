@@ -4,9 +4,10 @@ Each key press of a shell asks `incast` itself, in the way of Typer: so it compl
 schemes and options of the version that is installed. Where nothing fits, shells complete files.
 """
 
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any
 
+import msgspec
 import typer
 
 # Typer's own, which it reaches by options of its own (--show-completion) alone.
@@ -16,9 +17,10 @@ from typer.completion import (  # type: ignore[attr-defined]
 )
 
 from incast import _core
+from incast._core import IncastError
 from incast.advice import trial
 from incast.api import keys as scenario_keys
-from incast.api.scenarios import TRACES, shipped
+from incast.api.scenarios import TRACES, load, shipped
 from incast.base import manual
 from incast.figures.catalogue import ABOUT, FORMATS
 from incast.reproduce import spec
@@ -57,6 +59,8 @@ _incast_completion() {
     COMPREPLY=($(env COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1)) \
         %(variable)s=complete_bash "$1" 2>/dev/null))
     COMPREPLY=("${COMPREPLY[@]#"$before"}")
+    # A key goes on behind a dot, and its value behind an equal sign.
+    [[ ${COMPREPLY[0]} == *[.=] ]] && compopt -o nospace
 }
 
 complete -o default -F _incast_completion %(program)s
@@ -160,6 +164,71 @@ def keys(incomplete: str) -> list[str]:
     known = scenario_keys.keys()
     depth = incomplete.count(".")
     return _of([path for path in known if path.count(".") == depth and "<" not in path], incomplete)
+
+
+def assignments(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The keys that `--set` and `--vary` take, up to the next dot; after a key its words."""
+    key, equal, _ = incomplete.partition("=")
+    if equal:
+        found = [one for one in scenario_keys.keys().values() if one.key == _unnumbered(key)]
+        words = {word for one in found for word, _ in one.values}
+        if any(one.kind == "true or false" for one in found):
+            words |= {"true", "false"}
+        return _of([f"{key}={word}" for word in sorted(words)], incomplete)
+    # An option whose value is not there yet ends the parsing before the arguments.
+    named = next((one for one in (*ctx.args, ctx.params.get("scenario")) if one), "incast")
+    try:
+        scenario = load(str(named))
+    except IncastError:
+        return []
+    document = msgspec.toml.decode(scenario.toml())
+    paths = dict.fromkeys([*_values(document, ""), *_missing(document), *_parameters()])
+    start = len(incomplete)
+    ends = ((path, path.find(".", start)) for path in paths if path.startswith(incomplete))
+    cut = [f"{path}=" if end < 0 else path[: end + 1] for path, end in ends]
+    return list(dict.fromkeys(cut))
+
+
+def _unnumbered(key: str) -> str:
+    return ".".join(part for part in key.split(".") if not part.isdigit())
+
+
+def _values(node: object, path: str) -> Iterator[str]:
+    """The keys of the values in a scenario."""
+    if isinstance(node, dict):
+        inside: Iterable[tuple[object, object]] = node.items()
+    elif isinstance(node, list) and any(isinstance(one, dict) for one in node):
+        inside = enumerate(node)
+    else:
+        yield path
+        return
+    for key, value in inside:
+        yield from _values(value, f"{path}.{key}" if path else str(key))
+
+
+def _missing(document: dict[str, Any]) -> Iterator[str]:
+    """The keys of a scenario's sections and of its traffic that may have no value yet."""
+    known = scenario_keys.keys()
+    lists = tuple(f"{path}." for path, key in known.items() if key.kind.startswith("list of sec"))
+    others = tuple(
+        f"{path}."
+        for path in known["network"].inside
+        if path.partition(".")[2] not in document["network"]
+    )
+    for path, key in known.items():
+        if not (key.inside or key.of_kind or "<" in path or path.startswith((*lists, *others))):
+            yield path
+    for place, traffic in enumerate(document.get("traffic", ())):
+        kind = f"traffic.{traffic['kind']}."
+        for path, key in known.items():
+            if path.startswith(kind) and not key.inside:
+                yield f"traffic.{place}.{path.removeprefix(kind)}"
+
+
+def _parameters() -> Iterator[str]:
+    """The parameters of the algorithms."""
+    for one in _core.algorithms():
+        yield from (f"cc.{one.name}.{parameter.name}" for parameter in one.parameters)
 
 
 def kernel_words(ctx: typer.Context, incomplete: str) -> list[str]:

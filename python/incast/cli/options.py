@@ -34,6 +34,7 @@ Assignments = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
+        autocompletion=completing.assignments,
         help="Change one value of the scenario, such as transport.segment=16KB.",
     ),
 ]
@@ -171,7 +172,10 @@ def alone(directories: Sequence[Path]) -> None:
 def load(scenario: str, assignments: list[str] | None) -> Scenario:
     """The scenario that was named, with what `--set` changes."""
     chosen = scenarios.load(scenario)
-    return chosen.with_set(*assignments) if assignments else chosen
+    try:
+        return chosen.with_set(*assignments) if assignments else chosen
+    except ParameterError as error:
+        raise ParameterError(f"--set {error}") from None
 
 
 def warn(scenario: Scenario, schemes: Sequence[str]) -> None:

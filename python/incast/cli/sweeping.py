@@ -28,6 +28,7 @@ def sweep(
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUES",
+            autocompletion=completing.assignments,
             help="An axis: values such as 1,4,16, ranges such as 0.3..0.9/0.1 or 1..64*2; repeat "
             "it for all combinations.",
         ),
@@ -37,13 +38,16 @@ def sweep(
         typer.Option(
             "--zip",
             metavar="KEY=VALUES; ...",
+            autocompletion=completing.assignments,
             help="An axis of several keys, whose values change together.",
         ),
     ] = None,
     point: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KEY=VALUE; ...", help="One point; repeat it for an axis of listed points."
+            metavar="KEY=VALUE; ...",
+            autocompletion=completing.assignments,
+            help="One point; repeat it for an axis of listed points.",
         ),
     ] = None,
     cc: options.Schemes = None,
