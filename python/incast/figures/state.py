@@ -40,6 +40,10 @@ _DASHES: tuple[Literal["--", ":", "-."] | tuple[float, tuple[float, ...]], ...] 
 )  # fmt: skip
 
 
+# The part of the width that keys beside them leave to panels.
+_BESIDE_KEYS = 0.7
+
+
 @dataclass(frozen=True)
 class _Curve:
     """A quantity of one flow in one case."""
@@ -79,7 +83,10 @@ def state(results: Records) -> Figure:
         axes.margins(x=0.01)
         if axes is grid[0]:  # room for the words above the lines
             axes.set_ylim(top=axes.get_ylim()[1] * style.headroom())
-        style.shade_unmeasured(axes, results, words=axes is grid[0])
+        keys = any(len(one) > 1 for one in panels.values())
+        style.shade_unmeasured(
+            axes, results, words=axes is grid[0], room=_BESIDE_KEYS if keys else 1.0
+        )
         if len(quantities) > 1:
             _key(axes, quantities)
     grid[-1].set_xlabel("time (ms)")

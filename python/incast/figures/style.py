@@ -358,7 +358,8 @@ def logarithmic(axes: Axes, which: str, lowest: float, highest: float) -> None:
 
 def few_ticks(axes: Axes) -> None:
     """So few numbers below a narrow panel that long ones do not run into each other."""
-    axes.xaxis.set_major_locator(ticker.MaxNLocator(max(3, letters(40) // 10)))
+    least = 2 if axes.get_xlim()[1] >= 1e4 else 3
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(max(least, letters(40) // 10)))
 
 
 def nothing(figure: Figure, axes: Axes, why: str) -> Figure:
@@ -367,8 +368,13 @@ def nothing(figure: Figure, axes: Axes, why: str) -> Figure:
     return figure
 
 
-def shade_unmeasured(axes: Axes, results: Records, *, words: bool = True) -> None:
-    """Sets off the parts of a time series that summary and tables leave out."""
+def shade_unmeasured(
+    axes: Axes, results: Records, *, words: bool = True, room: float = 1.0
+) -> None:
+    """Sets off the parts of a time series that summary and tables leave out.
+
+    `room` is the panel's part of the usual width, which decides where the words stand.
+    """
     spans = {
         (*window_us(one.scenario), (one.scenario.duration_s + (one.scenario.drain_s or 0.0)) * 1e6)
         for one in results.members
@@ -378,6 +384,7 @@ def shade_unmeasured(axes: Axes, results: Records, *, words: bool = True) -> Non
     begin, end, whole = (time / 1e3 for time in spans.pop())
     left, right = axes.get_xlim()
     whole = min(whole, max(right, end))  # a drain may end before its limit
+    seen = max(right, whole) - min(left, 0.0)
     for first, last, name in ((0, begin, "warm-up"), (end, whole, "cool-down")):
         if last <= first:
             continue
@@ -385,7 +392,7 @@ def shade_unmeasured(axes: Axes, results: Records, *, words: bool = True) -> Non
         if not words:
             continue
         # The words stand in the shade, in two lines where it is narrow, or beside it.
-        share = (last - first) / (right - left) * letters(100) / 100
+        share = room * (last - first) / seen * letters(100) / 100
         inside = share > _NARROWEST
         before = inside == (name == "warm-up")
         said = f"{name},{' ' if share > _WIDE or not inside else chr(10)}not measured"
