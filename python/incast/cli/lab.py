@@ -114,7 +114,9 @@ class _Session:
         else:
             targets = self._runnable()
         self.scenario = options.load(scenario, [*assignments])
-        self.title = self.scenario.title or self.scenario.name
+        hosts = len(self.scenario.resolved()["hosts"])
+        # A title may name other numbers, from before --set.
+        self.title = f"{self.scenario.title or self.scenario.name} ({hosts} hosts)"
         self.schemes = scenarios.check_schemes(self.scenario, list(cc) if cc else None)
         self._of: dict[Target, Scenario] = {
             one: options.load(scenario, one.assignments(assignments)) for one in targets
