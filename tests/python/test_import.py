@@ -24,6 +24,30 @@ def test_the_scenario_is_written_and_notes_are_shown(command: Command) -> None:
     assert all(f"# {note}\n" in written for note in notes)
 
 
+@pytest.mark.parametrize("folder", ["experiments", "topologies"])
+def test_a_configuration_alone_finds_the_files_that_it_names(command: Command, folder: str) -> None:
+    """From the folder where the simulator was started, and from one beside the configuration."""
+    for place in ("sim/config", f"sim/{folder}"):
+        Path(place).mkdir(parents=True)
+    text = Path(HPCC[0]).read_text()
+    text = text.replace("TRACE_FILE experiments/", "TRACE_FILE missing/")
+    Path("sim/config/config.txt").write_text(text)
+    for path in HPCC[1:]:
+        Path("sim", folder, Path(path).name).write_text(Path(path).read_text())
+    done = command("import", "sim/config/config.txt")
+    assert done.code == 0, done.err
+    file = f"sim/{folder}/flow.txt"
+    assert f"FLOW_FILE experiments/flow.txt: read {file}\n" in done.out
+    assert "TRACE_FILE missing/trace.txt: not found; no node is traced" in done.out
+    alone, together = Path("scenario.toml").read_text(), "together.toml"
+    files = ["sim/config/config.txt", f"sim/{folder}/topology.txt", file]
+    assert command("import", *files, "--out", together).code == 0
+    assert Path(together).read_text() == alone
+    Path(file).unlink()
+    done = command("import", "sim/config/config.txt", "--force")
+    assert "FLOW_FILE in the configuration is experiments/flow.txt; give it as well" in done.error
+
+
 def test_nothing_is_overwritten_without_force(command: Command) -> None:
     Path("scenario.toml").write_text("mine")
     done = command("import", *HPCC)

@@ -1,7 +1,9 @@
 """Scenarios and tables from files of other simulators."""
 
+import glob
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,10 +12,13 @@ import polars as pl
 from incast import _core
 from incast._core import ScenarioError, Table
 from incast.base import inputs, staging
+from incast.base.words import option
 from incast.results import store
 from incast.results.tables import frame
 
 _SCENARIO = "scenario.toml"
+_NAMED = re.compile(r"^[ \t]*(TOPOLOGY_FILE|FLOW_FILE|TRACE_FILE)[ \t]+(\S+)", re.MULTILINE)
+"""The files that a configuration of HPCC's simulator reads."""
 
 
 def import_files(
@@ -73,6 +78,7 @@ def write(
     Returns what was written, and notes on what was not taken over. Nothing is overwritten unless
     `force` says so, and the files that are read never are.
     """
+    files, found = (files, []) if formats else _followed(files)
     texts = [(str(file), inputs.text(file)) for file in files]
     toml, beside, notes = _core.import_files(texts, formats, simulator)
     sources = {file.resolve() for file in files}
@@ -87,12 +93,44 @@ def write(
     _check_folder(out.parent)
     for path, text in planned:
         _write(path, text)
-    return [path for path, _ in planned], notes
+    return [path for path, _ in planned], [*found, *notes]
+
+
+def _followed(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """The files with those that a configuration names, if it is alone, and a note on each."""
+    if len(files) != 1:
+        return list(files), []
+    config = files[0]
+    # As there, the last value of a repeated key counts.
+    named = dict(_NAMED.findall(inputs.text(config)))
+    found = {key: _place(config, name) for key, name in named.items()}
+    notes = [f"{config}: {key} {named[key]}: read {path}" for key, path in found.items() if path]
+    if found.get("TRACE_FILE") is None and "TRACE_FILE" in named:
+        notes.append(f"{config}: TRACE_FILE {named['TRACE_FILE']}: not found; no node is traced")
+    return [config, *dict.fromkeys(path for path in found.values() if path)], notes
+
+
+def _place(config: Path, name: str) -> Path | None:
+    """The file that a configuration names; its path counts from where the simulator was started.
+
+    That may be the folder of the configuration or one above it, or this one. Otherwise a file of
+    that name beside the configuration is taken, or in a folder beside that of the configuration.
+    """
+    folder = config.resolve().parent
+    places = [above / name for above in (folder, *folder.parents)]
+    places += [Path(name), folder / Path(name).name]
+    places += sorted(folder.parent.glob(f"*/{glob.escape(Path(name).name)}"))
+    there = next((place for place in places if place.is_file()), None)
+    if there is None:
+        return None
+    return Path(os.path.relpath(there)) if not config.is_absolute() else there
 
 
 def _write_table(file: Path, table: Table, out: Path, *, force: bool) -> None:
     if out.suffix != ".parquet":
-        raise ScenarioError(f"{out}: {file} makes a table; expected an --out that ends in .parquet")
+        raise ScenarioError(
+            f"{out}: {file} makes a table; expected an {option('--out')} that ends in .parquet"
+        )
     _check(out, {file.resolve()}, force=force)
     _check_folder(out.parent)
     try:
@@ -103,9 +141,14 @@ def _write_table(file: Path, table: Table, out: Path, *, force: bool) -> None:
 
 def _check(path: Path, sources: set[Path], *, force: bool) -> None:
     if path.resolve() in sources:
-        raise ScenarioError(f"{path} is one of the files that are read; choose another --out")
+        raise ScenarioError(
+            f"{path} is one of the files that are read; choose another {option('--out')}"
+        )
     if path.exists() and not force:
-        raise ScenarioError(f"{path} is there already; choose another --out, or take --force")
+        raise ScenarioError(
+            f"{path} is there already; choose another {option('--out')}, or take "
+            f"{option('--force', 'force=True')}"
+        )
 
 
 def _check_folder(folder: Path) -> None:

@@ -25,7 +25,7 @@ pub struct Config {
     pub flags: BTreeMap<&'static str, bool>,
     /// Rates.
     pub rates: BTreeMap<&'static str, Rate>,
-    /// Times, read in their units; `SIMULATOR_STOP_TIME` is one of them.
+    /// Times, read in their units; `SIMULATOR_STOP_TIME` and `FLOWGEN_STOP_TIME` are two of them.
     pub times: BTreeMap<&'static str, Span>,
     /// Whole numbers.
     pub counts: BTreeMap<&'static str, u32>,
@@ -60,8 +60,10 @@ pub struct LinkDown {
 }
 
 /// On-off settings.
-const FLAGS: [&str; 6] = [
+const FLAGS: [&str; 8] = [
     "ENABLE_QCN",
+    "ENABLE_PFC",
+    "ENABLE_IRN",
     "USE_DYNAMIC_PFC_THRESHOLD",
     "CLAMP_TARGET_RATE",
     "FAST_REACT",
@@ -69,6 +71,8 @@ const FLAGS: [&str; 6] = [
     "ENABLE_TRACE",
 ];
 const RATES: [&str; 3] = ["RATE_AI", "RATE_HAI", "MIN_RATE"];
+/// Ends of a run: of all, and ConWeave's, at which flows stop to start.
+pub(crate) const ENDS: [&str; 2] = ["SIMULATOR_STOP_TIME", "FLOWGEN_STOP_TIME"];
 /// Times, with the length of their unit in picoseconds.
 const TIMES: [(&str, u64); 4] = [
     ("ALPHA_RESUME_INTERVAL", 1_000_000),
@@ -110,8 +114,8 @@ impl Config {
                 config.flags.insert(key, one()?.number::<u32>("0 or 1")? != 0);
             } else if let Some(key) = named(&RATES, key) {
                 config.rates.insert(key, one()?.rate()?);
-            } else if key == "SIMULATOR_STOP_TIME" {
-                config.times.insert("SIMULATOR_STOP_TIME", one()?.time("a time")?);
+            } else if let Some(key) = named(&ENDS, key) {
+                config.times.insert(key, one()?.time("a time")?);
             } else if let Some(&(key, unit)) = TIMES.iter().find(|(known, _)| *known == key) {
                 config.times.insert(key, Span::from_ps(one()?.nearest(unit, "a time")?));
             } else if let Some(&(key, scale)) = MARKS.iter().find(|(known, _)| *known == key) {

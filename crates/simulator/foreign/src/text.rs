@@ -1,6 +1,7 @@
 //! Lines and words that know their place, and numbers and quantities that are read without
 //! rounding.
 
+use std::fmt::Display;
 use std::str::FromStr;
 
 use incast_cc::{Bytes, FASTEST_LINE, Rate, SLOWEST_LINE, Span};
@@ -56,6 +57,20 @@ pub(super) fn ended(file: &str, text: &str, expected: &str) -> ForeignError {
 pub(crate) fn refused(file: &str, line: usize, reason: impl Into<String>) -> ForeignError {
     let place = FilePlace { file: file.to_owned(), line, column: None };
     ForeignError::Refused { place, reason: reason.into() }
+}
+
+/// The most items of a list that a sentence names.
+const NAMED: usize = 8;
+
+/// A list in a sentence: "1, 2, 3", or its first items and the number of the others.
+pub(crate) fn shortened<T: Display>(items: &[T]) -> String {
+    let named = items.len().min(NAMED);
+    let said: Vec<_> = items[..named].iter().map(ToString::to_string).collect();
+    let more = match items.len() - named {
+        0 => String::new(),
+        more => format!(", ... ({more} more)"),
+    };
+    format!("{}{more}", said.join(", "))
 }
 
 impl<'a> Line<'a> {

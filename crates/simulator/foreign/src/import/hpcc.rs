@@ -13,9 +13,11 @@ use crate::hpcc_flows::RDMA_PAYLOAD;
 use crate::hpcc_header::Origin;
 use crate::hpcc_homes::Homes;
 use crate::hpcc_topology::after_the_end;
-use crate::text::refused;
+use crate::text::{refused, shortened};
 use crate::{Flow, Format, Graph, HpccFlows, HpccTopology, HpccTrace, Start};
 
+/// The time at which ConWeave's flows stop to start.
+const FLOWS_STOP: &str = "FLOWGEN_STOP_TIME";
 /// The end of a run in HPCC's simulator if the configuration has none.
 const STOP: Span = Span::from_ms(3_010);
 
@@ -160,6 +162,15 @@ fn duration(
     notes: &mut Vec<String>,
 ) -> Result<((Span, String), Option<Span>), ForeignError> {
     const KEY: &str = "SIMULATOR_STOP_TIME";
+    if let Some(config) = config
+        && let (None, Some(&stop)) = (config.times.get(KEY), config.times.get(FLOWS_STOP))
+        && (Span::from_us(1)..=LONGEST).contains(&stop)
+    {
+        let remedy = "lower FLOWGEN_STOP_TIME in the configuration";
+        let limit = estimated_duration(graph, flows, last_end, remedy)?;
+        let source = format!("{FLOWS_STOP}; then the run goes on until all have finished");
+        return Ok(((stop, source), Some(limit)));
+    }
     let told = config.map(|config| config.times.get(KEY).copied().unwrap_or(STOP));
     let is_set = config.is_some_and(|config| config.times.contains_key(KEY));
     let source = if is_set { KEY } else { "the original's default" };
@@ -242,8 +253,11 @@ fn configure(
     if !aqm.is_empty() {
         draft.tables.push(("switch.aqm", aqm));
     }
+    let on = config.flag(used.take("ENABLE_PFC"), true);
+    let source =
+        if config.flags.contains_key("ENABLE_PFC") { "ENABLE_PFC" } else { "always on there" };
     let pfc = vec![
-        Setting::plain("enabled", true, "always on there"),
+        Setting::plain("enabled", on, source),
         Setting::plain("alpha", "0.125", "1/8, as there at the ports of hosts"),
         Setting::quoted("xon_offset", "3072B", "as there"),
     ];
@@ -336,8 +350,9 @@ fn trace(
         trace.nodes.iter().partition(|&&node| node < topology.nodes);
     if !unknown.is_empty() {
         draft.notes.push(format!(
-            "{}: nodes {unknown:?} are not in the topology and ignored, as there",
-            source.name
+            "{}: nodes {} are not in the topology and ignored, as there",
+            source.name,
+            shortened(&unknown)
         ));
     }
     let off = config.is_some_and(|config| !config.flag("ENABLE_TRACE", true));

@@ -9,7 +9,7 @@ use super::hpcc_scheme::Used;
 use super::write::Setting;
 use crate::HpccTopology;
 use crate::hpcc_config::Config;
-use crate::text::refused;
+use crate::text::{refused, shortened};
 
 /// The source of marks at departure.
 const DEQUEUE: &str = "by what a packet leaves behind, as there";
@@ -89,7 +89,7 @@ pub(super) fn marking(
     if !others.is_empty() {
         notes.push(format!(
             "{file}: all ports mark as those of {rate} do, which most ports have; there it is {}",
-            others.join(", ")
+            shortened(&others)
         ));
     }
     Ok(())

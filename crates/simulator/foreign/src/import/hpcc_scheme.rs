@@ -6,7 +6,7 @@ use incast_cc::{AnyAlgorithm, Bytes, Rate, Span};
 
 use super::ForeignError;
 use super::write::Setting;
-use crate::hpcc_config::Config;
+use crate::hpcc_config::{Config, ENDS, Set};
 use crate::text::refused;
 
 /// A scheme of this project that corresponds to a `CC_MODE`.
@@ -42,7 +42,7 @@ impl Used {
         let numbers = [
             config.flags.keys().copied().collect::<Vec<_>>(),
             config.rates.keys().copied().collect(),
-            config.times.keys().copied().filter(|key| *key != "SIMULATOR_STOP_TIME").collect(),
+            config.times.keys().copied().filter(|key| !ENDS.contains(key)).collect(),
             config.counts.keys().copied().collect(),
             config.fractions.keys().copied().collect(),
             config.maps.keys().copied().collect(),
@@ -53,9 +53,12 @@ impl Used {
             config.fractions.get("ERROR_RATE_PER_LINK").and_then(|text| text.parse::<f64>().ok())
                 == Some(0.0);
         let known = known.filter(|key| !(lossless && *key == "ERROR_RATE_PER_LINK"));
+        let known = known.filter(|key| *key != "ENABLE_IRN" || config.flag(key, false));
         let input = ["TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE"];
         let files = config.files.keys().map(String::as_str).filter(|key| !input.contains(key));
-        let others = config.others.iter().map(|(key, _)| key.as_str());
+        // ConWeave's load balancing 0 is ECMP, as here.
+        let others = config.others.iter().filter(|(key, value)| key != "LB_MODE" || value != "0");
+        let others = others.map(|(key, _)| key.as_str());
         let mut reasons: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for key in known.chain(files).chain(others) {
             reasons.entry(why_not(key, scheme)).or_default().insert(key);
@@ -82,9 +85,14 @@ fn why_not(key: &str, scheme: &str) -> String {
         "RATE_BOUND" | "INT_MULTI" | "MULTI_RATE" | "SAMPLE_FEEDBACK" | "PINT_LOG_BASE"
         | "PINT_PROB" => "variants of HPCC that are not here",
         "ERROR_RATE_PER_LINK" => "[[link]] has the loss of links here",
+        "ENABLE_IRN" => "what is lost is sent again alone here, within the algorithm's bound",
+        "LB_MODE" => "routing.kind has ECMP here, or spray, which draws a path for each packet",
+        "LOAD" | "RANDOM_SEED" | "FLOWGEN_START_TIME" => "the flows are those of their file",
+        _ if key.starts_with("CONWEAVE_") => "ConWeave's rerouting is not modelled here",
         "PAUSE_TIME" => "a pause lasts until the switch ends it",
         "TCP_FLOW_FILE" => "flows over TCP are not read",
         "DATA_RATE" | "LINK_DELAY" => "the topology has them for each link",
+        "SW_MONITORING_INTERVAL" | "NIC_TOTAL_PAUSE_TIME" => "results are tables of a run here",
         _ if key.ends_with("_FILE") || key.starts_with("QLEN_MON") => {
             "results are tables of a run here"
         }
@@ -116,6 +124,9 @@ impl Scheme {
     /// The scheme that `config` chooses.
     pub(super) fn of(config: &Config, file: &str, used: &mut Used) -> Result<Self, ForeignError> {
         let (mode, line, source) = match &config.cc_mode {
+            Some(Set { value: 12, line }) => {
+                (12, *line, "CC_MODE 12, which is no algorithm there: all send at once".to_owned())
+            }
             Some(mode) => (mode.value, mode.line, format!("CC_MODE {}", mode.value)),
             None if config.is_rdma() => (0, 1, "ns3-rdma has no other".to_owned()),
             None => (1, 1, "CC_MODE 1 is the original's default".to_owned()),
@@ -128,6 +139,7 @@ impl Scheme {
             3 => (take.hpcc(), 42),
             7 => (take.timely(file, &mut notes), 8),
             8 => (take.dctcp(), 0),
+            12 => ("line-rate", 0),
             10 => {
                 let reason = "CC_MODE 10 is HPCC-PINT, whose sampled telemetry is not modelled \
                               here; 3 is HPCC with INT";
@@ -135,8 +147,8 @@ impl Scheme {
             }
             _ => {
                 let reason = format!(
-                    "CC_MODE {mode} is not known; expected 1 (DCQCN), 3 (HPCC), 7 (TIMELY) or 8 \
-                     (DCTCP)"
+                    "CC_MODE {mode} is not known; expected 1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 \
+                     (DCTCP) or 12 (ASTRA-sim's, no control)"
                 );
                 return Err(refused(file, line, reason));
             }

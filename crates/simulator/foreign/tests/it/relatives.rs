@@ -131,6 +131,52 @@ fn flows_of_conweave_have_no_port() {
 }
 
 #[test]
+fn keys_of_conweave_are_known() {
+    let config = format!(
+        "{}FLOWGEN_START_TIME 2.0\nFLOWGEN_STOP_TIME 2.1\nENABLE_PFC 0\nENABLE_IRN 1\n\
+         LB_MODE 9\nCONWEAVE_REPLY_TIMEOUT_EXTRA 4\nLOAD 50\nSW_MONITORING_INTERVAL 10000\n",
+        CONFIG.replace("SIMULATOR_STOP_TIME 2.5\n", "")
+    );
+    let files = |config| [("config.txt", config), ("topology.txt", TOPOLOGY), ("flow.txt", FLOWS)];
+    let (scenario, imported) = import(&files(config.as_str()));
+    assert_eq!(scenario["run"]["duration"].as_str().unwrap(), "2.1s");
+    assert!(scenario["run"].get("drain").is_some(), "the run goes on until all have finished");
+    assert!(!scenario["switch"]["pfc"]["enabled"].as_bool().unwrap());
+    assert!(told(&imported, "CONWEAVE_REPLY_TIMEOUT_EXTRA: ConWeave's rerouting is not"));
+    assert!(told(&imported, "LB_MODE: routing.kind has ECMP here"));
+    assert!(told(&imported, "ENABLE_IRN: what is lost is sent again alone"));
+    assert!(!told(&imported, ": not known"), "{:?}", imported.notes);
+    let config = config.replace("LB_MODE 9", "LB_MODE 0").replace("ENABLE_IRN 1", "ENABLE_IRN 0");
+    let (_, imported) = import(&files(&config));
+    assert!(!told(&imported, "LB_MODE") && !told(&imported, "ENABLE_IRN"));
+}
+
+#[test]
+fn astra_sims_configuration_has_no_congestion_control() {
+    let config = CONFIG.replace("CC_MODE 3", "CC_MODE 12\nNIC_TOTAL_PAUSE_TIME 0");
+    let config = config.replace("experiments/flow.txt", "{{INPUT_DIR}}/flow.txt");
+    let files = [("config.txt", config.as_str()), ("topology.txt", TOPOLOGY), ("flow.txt", FLOWS)];
+    let (scenario, imported) = import(&files);
+    assert_eq!(scenario["run"]["schemes"][0].as_str().unwrap(), "line-rate");
+    assert!(!told(&imported, ": not known"), "{:?}", imported.notes);
+}
+
+#[test]
+fn long_lists_of_nodes_are_shortened() {
+    let nodes: Vec<_> = (100..120).map(|node| node.to_string()).collect();
+    let trace = format!("20\n{}\n", nodes.join(" "));
+    let files = [
+        ("config.txt", CONFIG),
+        ("topology.txt", TOPOLOGY),
+        ("flow.txt", FLOWS),
+        ("trace.txt", trace.as_str()),
+    ];
+    let (_, imported) = import(&files);
+    let said = "nodes 100, 101, 102, 103, 104, 105, 106, 107, ... (12 more) are not";
+    assert!(told(&imported, said), "{:?}", imported.notes);
+}
+
+#[test]
 fn headers_of_inet_tub_count_top_of_rack_switches_too() {
     let plain = foreign::graph(Format::Hpcc, "t", TOPOLOGY).unwrap();
     for header in ["7 2 2 7", "7 2 1 7 25000000000 100000000000", "7 2 2 7 25e9 1e11"] {
