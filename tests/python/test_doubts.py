@@ -414,3 +414,17 @@ def test_the_drain_that_is_named_does_and_its_limit_is_told(command: Command) ->
     assert "at its end after 100us messages were still under way: 3 under line-rate" in lines[0]
     assert 'raise run.drain to "4.5ms"' in lines[0]
     assert command("show", "short").err == short.err
+
+
+def test_a_drain_has_room_for_the_first_timeout_where_packets_were_dropped(
+    short: incast.Scenario,
+) -> None:
+    late = {
+        "traffic": ["all"], "bytes": [1000], "delivered_bytes": [0], "ideal_us": [10.0],
+        "completion_us": [None], "finished": [0], "elapsed_us": [1000.0],
+    }  # fmt: skip
+    tables = {"messages": pl.DataFrame(late)}
+    assert doubts._left_us("all", tables, None) == 1000.0
+    assert doubts._left_us("all", tables, None, doubts._first_timeout_us(short)) == 15_000.0
+    changed = short.with_set("transport.rto_initial=3ms")
+    assert doubts._first_timeout_us(changed) == 3000.0

@@ -18,6 +18,7 @@ import polars as pl
 from incast._core import Scenario
 from incast.results import quantities
 from incast.results.measures import posted_while_measured, window_us
+from incast.results.searched import text_of
 from incast.results.stored import StoredScenario
 from incast.results.tables import SchemeRun, frame
 
@@ -102,7 +103,12 @@ def of_run(run: SchemeRun, scenario: Scenario | StoredScenario) -> Doubts:
         "lossless_drops",
     )
     tables = {table.name: frame(table) for table in run.tables if table.name in wanted}
-    counts = [*_counts("messages", tables, scenario), *_counts("requests", tables, scenario)]
+    timeout_us = _first_timeout_us(scenario) if run.summary.get("drops") else 0.0
+    counts = [
+        one
+        for kind in ("messages", "requests")
+        for one in _counts(kind, tables, scenario, timeout_us)
+    ]
     return (
         *counts,
         *_limit(run, counts, tables.get("messages"), scenario),
@@ -115,6 +121,7 @@ def _counts(
     kind: Literal["messages", "requests"],
     tables: Mapping[str, pl.DataFrame],
     scenario: Scenario | StoredScenario,
+    timeout_us: float,
 ) -> Iterator[Counts]:
     rows = tables.get(kind, pl.DataFrame())
     if not {"traffic", "posted_us"} <= set(rows.columns):
@@ -123,19 +130,33 @@ def _counts(
     for (traffic,), own in counted.group_by("traffic", maintain_order=True):
         finished, left = int(own["finished"].sum()), None
         if finished < own.height:
-            left = _left_us(str(traffic), tables, own if kind == "requests" else None)
+            left = _left_us(str(traffic), tables, own if kind == "requests" else None, timeout_us)
         drain_us = (scenario.drain_s or 0.0) * 1e6
         yield Counts(kind, str(traffic), own.height, finished, left, drain_us)
 
 
+def _first_timeout_us(scenario: Scenario | StoredScenario) -> float:
+    """The timeout of a connection before its first RTT sample."""
+    transport = msgspec.toml.decode(scenario.toml()).get("transport", {})
+    given = quantities.numbers([str(transport.get("rto_initial", ""))])
+    if given is not None:
+        return given.values[0]
+    slow = transport.get("stream", {}).get("preset") in ("linux", "ns-3")
+    return 1e6 if slow and transport.get("kind") == "stream" else 16e3
+
+
 def _left_us(
-    traffic: str, tables: Mapping[str, pl.DataFrame], requests: pl.DataFrame | None
+    traffic: str,
+    tables: Mapping[str, pl.DataFrame],
+    requests: pl.DataFrame | None,
+    timeout_us: float = 0.0,
 ) -> float | None:
     """The time that the messages of a traffic would take that were under way at the end.
 
     It is the longest of these: all that is left, at the rate at which the traffic was carried; what
     is left of each message, as much slower than the ideal as the finished ones were, byte by byte;
-    the time that each has had, since it may wait for a timeout; and of requests the longest of the
+    the time that each has had, since it may wait for a timeout; what is left of the first timeout,
+    of messages that are overdue where packets were dropped; and of requests the longest of the
     finished ones, less the time that each has had.
     """
     messages = tables.get("messages", pl.DataFrame())
@@ -151,6 +172,8 @@ def _left_us(
     times = [float(one) for one in (left / late["bytes"] * late["ideal_us"] * slower)]
     if "elapsed_us" in late.columns:
         times += late["elapsed_us"].drop_nulls().to_list()
+        overdue = late.filter(pl.col("elapsed_us") > pl.col("ideal_us") * slower)
+        times += [timeout_us - float(one) for one in overdue["elapsed_us"]]
     load = tables.get("load", pl.DataFrame())
     if {"traffic", "carried_gbps"} <= set(load.columns):
         rates = load.filter(pl.col("traffic") == traffic)["carried_gbps"]
@@ -390,8 +413,7 @@ def _remedy(doubt: Counts | Limit) -> str:
 
 def _time(us: float) -> str:
     """A time as scenarios have it."""
-    size, unit = (1e6, "s") if us >= 1e6 else (1e3, "ms") if us >= 1e3 else (1.0, "us")
-    return f"{us / size:.4g}{unit}"
+    return text_of(us, "us", digits=4)
 
 
 def _number(value: float) -> str:

@@ -8,7 +8,7 @@ from incast.results.quantities import numbers
 
 # Units as they are written, with their size in the unit of `quantities`; the largest first.
 _WRITTEN = {
-    "us": (("ms", 1e3), ("us", 1.0), ("ns", 1e-3)),
+    "us": (("s", 1e6), ("ms", 1e3), ("us", 1.0), ("ns", 1e-3)),
     "gbps": (("Gbps", 1.0), ("Mbps", 1e-3), ("kbps", 1e-6), ("bps", 1e-9)),
     "bytes": (("B", 1.0),),
     "": (("", 1.0),),
@@ -82,11 +82,11 @@ def number_of(text: str, unit: str) -> float | None:
     return found.values[0]
 
 
-def text_of(value: float, unit: str, *, whole: bool = False) -> str:
-    """A number of a unit in three digits, as a scenario has it."""
+def text_of(value: float, unit: str, *, whole: bool = False, digits: int = _DIGITS) -> str:
+    """A number of a unit in some digits, as a scenario has it."""
     written: Sequence[tuple[str, float]] = _WRITTEN[unit]
     name, size = next((one for one in written if value >= one[1]), written[-1])
     if whole:
-        return f"{round(float(f'{value:.{_DIGITS}g}'))}{name}"
-    plain = f"{Decimal(f'{value / size:.{_DIGITS}g}'):f}"
+        return f"{round(float(f'{value:.{digits}g}'))}{name}"
+    plain = f"{Decimal(f'{value / size:.{digits}g}'):f}"
     return f"{plain.rstrip('0').rstrip('.') if '.' in plain else plain}{name}"
