@@ -6,6 +6,7 @@ import pytest
 
 import incast
 from conftest import Command
+from incast.api import scenarios
 
 SHORT = ("--set", "run.duration=2ms", "--set", "run.warmup=1ms")
 
@@ -120,3 +121,11 @@ def test_messages_have_no_tcp_timestamps(command: Command, key: str) -> None:
         'set the transport to "stream"'
         in command("run", "tcp-incast", *sets, "--cc", "vegas").error
     )
+
+
+def test_a_need_of_several_schemes_is_one_warning() -> None:
+    scenario = incast.load("incast").with_set("switch.pfc.enabled=false")
+    said = scenarios.warnings(scenario, ["timely", "timely:zhu", "dctcp"])
+    assert sum(" PFC, " in text for text in said) == 1
+    assert said[0].startswith("timely and timely:zhu need PFC, but switches drop what does not fit")
+    assert said[-1].startswith("dctcp needs ECN marks, but ")

@@ -153,9 +153,25 @@ def _label(label: object) -> str:
 
 
 def warnings(scenario: Scenario, schemes: Sequence[str]) -> list[str]:
-    """Things that no network carries, and needs of the schemes that the network lacks."""
-    of_schemes = (text for scheme in schemes for text in scenario.warnings(scheme))
-    return [*scenario.load_warnings(), *of_schemes]
+    """Things that no network carries, and needs of the schemes that the network lacks.
+
+    A need that several schemes have is a single sentence.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for scheme in schemes:
+        for text in scenario.warnings(scheme):
+            name, needs, what = text.partition(" needs ")
+            cause = (needs, what) if needs and name == scheme else ("", text)
+            found.setdefault(cause, []).append(scheme)
+    said = (
+        what
+        if not needs
+        else f"{names[0]}{needs}{what}"
+        if len(names) == 1
+        else f"{', '.join(names[:-1])} and {names[-1]} need {what}"
+        for (needs, what), names in found.items()
+    )
+    return [*scenario.load_warnings(), *said]
 
 
 def check_seeds(scenario: Scenario, seed: int | Sequence[int] | None) -> list[int]:
