@@ -14,7 +14,8 @@ def import_(
         typer.Argument(
             metavar="FILE...",
             help="Configuration, topology, flows and trace of HPCC's simulator or a relative, or "
-            "htsim's .cm and .topo; or HPCC's fct.txt or pfc.txt alone.",
+            "htsim's .cm and .topo; or HPCC's fct.txt or pfc.txt alone. A configuration alone "
+            "brings the files that it names.",
         ),
     ],
     formats: Annotated[
