@@ -3,6 +3,7 @@
 import itertools
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -95,3 +96,11 @@ def test_the_incast_of_regulated_tcp_can_be_a_closed_loop() -> None:
     requests = result.table("requests")
     assert requests.height == begun
     assert begun - requests["finished"].sum() == 4
+
+
+def test_a_result_is_no_scenario(tmp_path: Path) -> None:
+    incast.run(shortened("incast"), "timely").write(tmp_path / "there")
+    with pytest.raises(
+        incast.ScenarioError, match=r"there: a result, not a scenario; read it with"
+    ):
+        incast.load(tmp_path / "there")

@@ -56,6 +56,10 @@ def load(scenario: str | os.PathLike[str]) -> Scenario:
         ```
     """
     path = Path(scenario)
+    if (path / "run.json").exists() and str(scenario) not in shipped():
+        raise ScenarioError(
+            f"{path}: a result, not a scenario; read it with incast show, or incast.open_result"
+        )
     # A bare word is a name; anything with a folder or a suffix is meant as a file, and the error
     # for a missing one should say so.
     is_name = isinstance(scenario, str) and path.name == scenario and not path.suffix
