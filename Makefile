@@ -96,8 +96,8 @@ $(MODULES): web/package.json web/package-lock.json
 
 $(PAGE): $(MODULES) $(RUST) $(wildcard web/src/*.ts web/guides/* web/*.html web/*.css web/*.mjs web/tsconfig.json scenarios/*.toml)
 	@rustc --print target-libdir --target $(WASM) | xargs test -d || { echo 'the page needs the target $(WASM): rustup target add $(WASM)' >&2; exit 1; }
-	cargo build --release --locked -p incast-wasm --lib --target $(WASM) --target-dir target/wasm
-	cd web && npm run --silent check && node build.mjs ../target/wasm/$(WASM)/release/incast_wasm.wasm ../$(@D)
+	cargo build --profile page --locked -p incast-wasm --lib --target $(WASM) --target-dir target/wasm
+	cd web && npm run --silent check && node build.mjs ../target/wasm/$(WASM)/page/incast_wasm.wasm ../$(@D)
 
 kernel: setup  ## build incast-kernel, for `incast kernel`: congestion control for Linux TCP through BPF
 	@$(require_kernel)

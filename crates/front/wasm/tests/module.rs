@@ -31,11 +31,11 @@ fn module() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
     let target = crates.join("../../../target/wasm");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--locked", "-p", "incast-wasm", "--lib"]);
+    cargo.args(["build", "--profile", "page", "--locked", "-p", "incast-wasm", "--lib"]);
     cargo.args(["--target", TARGET]);
     cargo.arg("--target-dir").arg(&target).current_dir(crates);
     assert!(cargo.status().expect("cargo runs").success(), "{TARGET} cannot be built");
-    target.join(TARGET).join("release/incast_wasm.wasm")
+    target.join(TARGET).join("page/incast_wasm.wasm")
 }
 
 /// The answers of the module in Node.js: the kind and the bytes of each, in hexadecimal digits.
