@@ -9,6 +9,7 @@ import pytest
 import incast
 from beds import DUMBBELL, FETCH, LEAF_SPINE, STAR, planned
 from incast import _core
+from incast.cli import lab
 from incast.lab import carriers, plan, predict, row
 from incast.results.tables import frame
 
@@ -345,3 +346,11 @@ def test_messages_that_wait_for_others_are_refused(traffic: str, said: str) -> N
 def test_only_parameters_of_the_algorithm_reach_the_kernel() -> None:
     found = planned(STAR + '[cc.timely]\npreset = "zhu"\ntransport = "stream"\nt_low = "20us"\n')
     assert found.parameters == {"timely": ("t_low=20us",)}
+
+
+def test_the_title_of_the_table_counts_the_hosts() -> None:
+    session = lab._Session(
+        "incast", ["simulator"], ["timely"], ["network.star.hosts.0.count=3"], [], 1
+    )
+    assert session.title.startswith("Ten clients send into one server")
+    assert session.title.endswith(" (4 hosts)")

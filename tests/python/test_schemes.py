@@ -7,6 +7,7 @@ import pytest
 import incast
 from conftest import Command
 from incast.api import scenarios
+from incast.base import words
 
 SHORT = ("--set", "run.duration=2ms", "--set", "run.warmup=1ms")
 
@@ -129,3 +130,7 @@ def test_a_need_of_several_schemes_is_one_warning() -> None:
     assert sum(" PFC, " in text for text in said) == 1
     assert said[0].startswith("timely and timely:zhu need PFC, but switches drop what does not fit")
     assert said[-1].startswith("dctcp needs ECN marks, but ")
+
+
+def test_names_without_a_colon_come_first_among_near_ones() -> None:
+    assert words.near("timely:z", ["timely:zhu", "timely"]) == ["timely", "timely:zhu"]

@@ -104,8 +104,16 @@ impl<'a> Source<'a> {
     fn base(self) -> &'a str {
         self.name.rsplit(['/', '\\']).next().unwrap_or(self.name)
     }
+
+    /// The file as a scenario reads it: name, text and format.
+    fn beside(self, format: Format) -> (String, String, Format) {
+        (self.base().to_owned(), self.text.to_owned(), format)
+    }
 }
 
+/// The largest number of links that are written into the scenario. With more, the scenario names
+/// the topology's file.
+const MOST_LINKS: usize = 1_000;
 /// The largest number of flows that are written into the scenario. With more, the scenario names
 /// their file.
 const MOST_INLINE: usize = 10_000;

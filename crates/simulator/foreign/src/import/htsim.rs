@@ -12,6 +12,14 @@ use crate::{Format, HtsimMatrix, HtsimTopology};
 /// The remedy for flows that need longer than the longest run.
 const SHORTER: &str = "lower their sizes, or set them to 0, which is without end";
 
+/// Notes on settings that are in no file of htsim's.
+const OWN: [&str; 2] = [
+    "htsim's protocol, packet size, queues and end time are on its command line: transport, \
+     switch and the scheme are this project's until changed",
+    "the scheme is timely, which needs PFC, and the switches have none: set switch.pfc.enabled to true, or \
+     take a scheme that answers losses, such as --cc newreno",
+];
+
 pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, ForeignError> {
     let source = known.get(&Kind::HtsimMatrix).ok_or_else(|| {
         let message = "a topology without flows; give a connection matrix (.cm) as well, or name \
@@ -22,7 +30,8 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
     let matrix = HtsimMatrix::parse(source.name, source.text)?;
     let flows = matrix.flows(source.name)?;
     let mut notes = vec![];
-    let (tree, tree_file) = match known.get(&Kind::HtsimTopology) {
+    let topology = known.get(&Kind::HtsimTopology);
+    let (tree, tree_file) = match topology {
         Some(topology) => (HtsimTopology::parse(topology.name, topology.text)?, topology.name),
         None => (default_tree(source, &matrix, &mut notes)?, source.name),
     };
@@ -54,16 +63,7 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
         ));
     }
     notes.extend(graph.notes.iter().cloned());
-    notes.push(
-        "htsim's protocol, packet size, queues and end time are on its command line: transport, \
-         switch and the scheme are this project's until changed"
-            .into(),
-    );
-    notes.push(
-        "the scheme is timely, which needs PFC, and the switches have none: set switch.pfc.enabled to true, or \
-         take a scheme that answers losses, such as --cc newreno"
-            .into(),
-    );
+    notes.extend(OWN.map(String::from));
     let mut failures = Vec::new();
     for failure in &matrix.failures {
         let fail = |reason: String| Err(refused(source.name, failure.line, reason));
@@ -95,18 +95,19 @@ pub(super) fn draft(known: &BTreeMap<Kind, Source<'_>>) -> Result<Draft, Foreign
         scheme: ("timely".into(), "none is in the files; --cc takes another".into()),
         traced: None,
         graph,
-        graph_source: match known.get(&Kind::HtsimTopology) {
-            Some(topology) => topology.name.to_owned(),
-            None => format!(
-                "a fat-tree of {} hosts, which htsim builds without a topology file",
-                tree.nodes
-            ),
-        },
+        graph_source: topology.map_or_else(
+            || {
+                let hosts = tree.nodes;
+                format!("a fat-tree of {hosts} hosts, which htsim builds without a topology file")
+            },
+            |topology| topology.name.to_owned(),
+        ),
+        graph_file: topology.map(|file| file.beside(Format::Htsim)),
         failures,
         tables,
         classes: vec![],
         flows,
-        flow_file: (source.base().to_owned(), source.text.to_owned(), Format::Htsim),
+        flow_file: source.beside(Format::Htsim),
         flows_differ: false,
         parameters: vec![],
         notes,

@@ -5,7 +5,7 @@ use std::fmt::{Display, Write};
 
 use incast_cc::{Rate, Span};
 
-use super::MOST_INLINE;
+use super::{MOST_INLINE, MOST_LINKS};
 use crate::{Flow, Format, Graph, Start};
 
 /// A `key = value` and its source.
@@ -60,6 +60,8 @@ pub(super) struct Draft {
     pub(super) graph: Graph,
     /// The source of the graph.
     pub(super) graph_source: String,
+    /// The file of the graph, if there is one: name, text and format.
+    pub(super) graph_file: Option<(String, String, Format)>,
     pub(super) failures: Vec<Event>,
     /// The settings of each table, such as `switch.pfc`, in the order of writing.
     pub(super) tables: Vec<(&'static str, Vec<Setting>)>,
@@ -81,16 +83,18 @@ impl Draft {
     pub(super) fn write(mut self) -> (String, Vec<String>, Vec<(String, String)>) {
         let few = self.flows.len() <= MOST_INLINE;
         let inline = few || self.flows_differ || !self.classes.is_empty();
-        let files = if inline {
-            vec![]
-        } else {
-            let (name, text, _) = &self.flow_file;
-            self.notes.push(format!(
-                "{name} has {} flows and stays a file of its own, which the scenario reads",
-                self.flows.len()
-            ));
-            vec![(name.clone(), text.clone())]
+        let mut files = vec![];
+        let mut stays = |(name, text, _): &(String, String, Format), what: String| {
+            files.push((name.clone(), text.clone()));
+            format!("{name} has {what} and stays a file of its own, which the scenario reads")
         };
+        let links = self.graph.links.len();
+        self.graph_file = self.graph_file.filter(|_| links > MOST_LINKS);
+        self.notes
+            .extend(self.graph_file.as_ref().map(|file| stays(file, format!("{links} links"))));
+        if !inline {
+            self.notes.push(stays(&self.flow_file, format!("{} flows", self.flows.len())));
+        }
         let mut out = Text::default();
         out.line(format_args!("title = {}", quote(&self.title)));
         out.line(format_args!("description = {}", quote(&self.description)));
@@ -144,6 +148,28 @@ impl Draft {
     }
 
     fn network(&self, out: &mut Text) {
+        if let Some((name, _, format)) = &self.graph_file {
+            out.line("\n[network.file]");
+            out.comment(&self.graph_source);
+            out.line(format_args!("format = \"{}\"\npath = {}", word(*format), quote(name)));
+        } else {
+            self.graph(out);
+        }
+        let source = "flows are spread over paths of equal length by a hash, as there";
+        out.table("routing", &[Setting::quoted("kind", "ecmp", source)]);
+        for Event { at, link: [a, b], rate, source } in &self.failures {
+            out.line("\n[[event]]");
+            out.comment(source);
+            out.line(format_args!("at = \"{at}\""));
+            out.line(format_args!("link = [\"{a}\", \"{b}\"]"));
+            match rate {
+                Some(rate) => out.line(format_args!("rate = \"{rate}\"")),
+                None => out.line("state = \"down\""),
+            }
+        }
+    }
+
+    fn graph(&self, out: &mut Text) {
         out.line("\n[network.graph]");
         out.comment(&self.graph_source);
         let hosts = self.graph.hosts.iter().map(String::as_str);
@@ -161,29 +187,13 @@ impl Draft {
             ));
         }
         out.line("]");
-        let source = "flows are spread over paths of equal length by a hash, as there";
-        out.table("routing", &[Setting::quoted("kind", "ecmp", source)]);
-        for Event { at, link: [a, b], rate, source } in &self.failures {
-            out.line("\n[[event]]");
-            out.comment(source);
-            out.line(format_args!("at = \"{at}\""));
-            out.line(format_args!("link = [\"{a}\", \"{b}\"]"));
-            match rate {
-                Some(rate) => out.line(format_args!("rate = \"{rate}\"")),
-                None => out.line("state = \"down\""),
-            }
-        }
     }
 
     fn traffic(&self, out: &mut Text, inline: bool) {
         let (name, _, format) = &self.flow_file;
         out.line("\n[[traffic]]\nkind = \"flows\"\nname = \"flows\"");
         if !inline {
-            let word = Format::NAMES
-                .iter()
-                .find(|(_, known)| known == format)
-                .map_or("", |(word, _)| word);
-            out.line(format_args!("file = {}\nformat = \"{word}\"", quote(name)));
+            out.line(format_args!("file = {}\nformat = \"{}\"", quote(name), word(*format)));
             return;
         }
         out.comment(&format!("{} flows of {name}", self.flows.len()));
@@ -212,6 +222,11 @@ impl Draft {
         }
         fields.join(", ")
     }
+}
+
+/// The word of scenarios for a format.
+fn word(format: Format) -> &'static str {
+    Format::NAMES.iter().find(|(_, known)| *known == format).map_or("", |(word, _)| word)
 }
 
 /// The class of a priority group.

@@ -315,6 +315,20 @@ fn many_flows_stay_in_their_file() {
 }
 
 #[test]
+fn a_large_topology_stays_in_its_file() {
+    let links: Vec<_> = (1..=1_001).map(|host| format!("0 {host} 25Gbps 1us 0\n")).collect();
+    let topology = format!("1002 1 1001\n0\n{}", links.concat());
+    let flows = "1\n7 9 3 100 1000 2\n";
+    let (scenario, imported) = import(&[("a/topology.txt", &topology), ("flow.txt", flows)]);
+    assert_eq!(text(&scenario, "network/file/path"), "topology.txt");
+    assert_eq!(text(&scenario, "network/file/format"), "hpcc");
+    assert_eq!(text(&scenario, "traffic/0/list/0/from"), "host7");
+    assert_eq!(imported.files, [("topology.txt".to_owned(), topology)]);
+    let told = imported.notes.iter().any(|note| note.contains("has 1001 links and stays a file"));
+    assert!(told, "{:?}", imported.notes);
+}
+
+#[test]
 fn triggers_and_failures_of_htsim_are_taken_over() {
     let (scenario, imported) = import(&[("chain.cm", CHAIN)]);
     let flow = |place: usize| at(&scenario, &format!("traffic/0/list/{place}"));
