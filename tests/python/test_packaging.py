@@ -1,6 +1,7 @@
 """Files around the package: the citation, the container, and what they say of it."""
 
 import re
+import subprocess
 from fnmatch import fnmatch
 from importlib import metadata
 from pathlib import Path
@@ -144,3 +145,13 @@ def test_the_workflow_of_the_forge_runs_what_ci_runs() -> None:
     for target in re.findall(r"make ([a-z-]+)", "\n".join(runs)):
         assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE), target
     assert workflow["permissions"] == {"contents": "read"}
+
+
+def test_the_quick_check_of_the_artifact_runs_and_the_others_are_scripts() -> None:
+    scripts = ROOT / "packaging/artifact"
+    for path in scripts.glob("*.sh"):
+        subprocess.run(["/bin/sh", "-n", path], check=True)
+    done = subprocess.run([scripts / "quick.sh"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    book = ROOT / done.stdout.splitlines()[-1].removeprefix("Open ")
+    assert "Table 1" in book.read_text(encoding="utf-8")
