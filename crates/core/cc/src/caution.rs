@@ -62,6 +62,18 @@ pub enum Caution {
         /// The consequence: "the rate falls with every completion".
         effect: &'static str,
     },
+    /// A threshold is so far above the RTT without queues that many segments wait below it: it was
+    /// chosen for slower links.
+    SlowerLinks {
+        /// The parameter that is the threshold.
+        param: &'static str,
+        /// The parameter's value.
+        value: Span,
+        /// The queue at the bottleneck when an RTT is at the threshold.
+        queue: Bytes,
+        /// The preset that fits, with its algorithm, if there is one.
+        preset: Option<&'static str>,
+    },
     /// A segment takes longer at the bottleneck than a threshold on the delay. Flows mistake each
     /// other's segments, or two of their own in a row, for congestion.
     SegmentTime {
@@ -467,7 +479,7 @@ impl PathFacts {
     }
 
     /// The rate that the flows share.
-    fn bottleneck(&self) -> Rate {
+    pub fn bottleneck(&self) -> Rate {
         Rate::from_bps(self.share.as_bps().saturating_mul(self.flows.max(1)))
     }
 

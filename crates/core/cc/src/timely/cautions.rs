@@ -2,12 +2,48 @@
 
 use super::{Constants, TimeScaling, Timely};
 use crate::caution::{Caution, PathFacts};
+use crate::param::Configurable;
 use crate::parts::integer;
-use crate::units::{Fraction, Rate, Span};
+use crate::units::{Bytes, Fraction, Rate, Span};
 
 impl Timely {
     /// Warns of paths that TIMELY cannot use with its parameters.
     pub(super) fn warn(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
+        self.warn_of_law(path, emit);
+        if let Some(queue) = self.waits_below(path) {
+            let (param, value, preset) = ("t_low", self.t_low, Self::fitting(path));
+            emit(Caution::SlowerLinks { param, value, queue, preset });
+        }
+    }
+
+    /// The queue at an RTT of `t_low`, where it is more than four segments of 64 KB, and `t_low`
+    /// more than four RTTs. At 10 Gb/s, for which `t_low` was made, it is less than one segment.
+    fn waits_below(&self, path: &PathFacts) -> Option<Bytes> {
+        let queue = path.bottleneck().bytes_in(self.t_low.saturating_sub(path.network_rtt));
+        let is_far = self.t_low > path.network_rtt * 4;
+        // Where hosts time completions, `t_low` bears their noise.
+        let is_timed_by_hosts = self.learning.is_on() || !self.min_filter.is_zero();
+        (queue > Bytes::from_kb(256) && is_far && !is_timed_by_hosts).then_some(queue)
+    }
+
+    /// The preset for fast links that nothing is to be said of on a path.
+    fn fitting(path: &PathFacts) -> Option<&'static str> {
+        let tuned = [("timely:tuned-100g", "tuned-100g"), ("timely:tuned-400g", "tuned-400g")];
+        let fits = |name: &str| {
+            let mut params = Self::default();
+            let mut values = Self::PRESETS.iter().filter(|preset| preset.name == name);
+            let values = values.next().map_or(&[][..], |preset| preset.values);
+            let mut says = values.iter().any(|(name, value)| params.set(name, value).is_err());
+            params.warn_of_law(path, &mut |_| says = true);
+            !says && params.waits_below(path).is_none()
+        };
+        // They were found behind PFC, and have no answer to a loss.
+        let found = tuned.iter().filter(|_| path.queue.is_none()).find(|preset| fits(preset.1));
+        found.map(|preset| preset.0)
+    }
+
+    /// Warns of paths that the law cannot use.
+    fn warn_of_law(&self, path: &PathFacts, emit: &mut dyn FnMut(Caution)) {
         if self.learning.is_on() {
             // Thresholds lie above the least RTT, whatever it is.
             path.least_window(2, emit);

@@ -54,6 +54,7 @@ fn rank(caution: &Caution, path: &Surveyed) -> ((u8, &'static str), u64) {
         Caution::WholeRate { param, others, .. } => ((20, param), others.as_ps()),
         Caution::SlowEquals { param, least, .. } => ((21, param), least.as_bps()),
         Caution::LateAcks { params, least, .. } => ((17, params[0]), least),
+        Caution::SlowerLinks { param, queue, .. } => ((22, param), queue.get()),
     }
 }
 
@@ -75,6 +76,13 @@ fn sentence(scenario: &Scenario, name: &str, caution: &Caution, path: &Surveyed)
                 rounded_span(rtt),
             )
         }
+        Caution::SlowerLinks { param, value, queue, preset } => format!(
+            "{name}: rates rise until {} waits at {at} to {towards}, since {} = {value} was chosen for slower links; \
+             {}set it lower",
+            rounded_down(queue),
+            place(param),
+            preset.map_or_else(String::new, |preset| format!("take {preset}, or ")),
+        ),
         Caution::WindowBound { param, value, least } => format!(
             "{name}: {} = {value} packets holds {flows} from {from} to {to} below half of its share of {rate}; \
              set it to {least} or more",

@@ -77,6 +77,36 @@ fn a_common_star_is_warned_of_nothing() {
     }
 }
 
+#[test]
+fn a_t_low_for_slower_links_names_the_preset_that_fits() {
+    let rates = |rate: &str| [0, 1].map(|at| format!("network.star.hosts.{at}.rate={rate}"));
+    let take = |rate: &str, more: &[&str], preset: &str, lower: &str| {
+        let rates = rates(rate);
+        let rates = [&[&*rates[0], &*rates[1], "transport.segment=16KB"], more].concat();
+        let said = format!("cc.timely.t_low = 50us was chosen for slower links; take {preset},");
+        assert_warned("timely", &rates, &[&said], &[lower]);
+    };
+    // The round trip takes 9 us, and 3 us where hosts are near: less than the 8 us of tuned-400g.
+    let pfc = "switch.pfc.enabled=true";
+    let near = [pfc, "network.star.hosts.0.delay=500ns", "network.star.hosts.1.delay=500ns"];
+    take("100Gbps", &[pfc], "timely:tuned-100g", "cc.timely.t_low=20us");
+    take("400Gbps", &[pfc], "timely:tuned-100g", "cc.timely.t_low=12us");
+    take("400Gbps", &near, "timely:tuned-400g", "cc.timely.t_low=8us");
+    // The tuned presets answer no loss.
+    let lossy = [&rates("100Gbps")[..], &["transport.segment=16KB".into()]].concat();
+    let lossy: Vec<&str> = lossy.iter().map(String::as_str).collect();
+    assert_warned(
+        "timely",
+        &lossy,
+        &["was chosen for slower links; set it lower"],
+        &["cc.timely.t_low=20us"],
+    );
+    for other in ["timely:auto", "timely:linux-tcp"] {
+        let document = star(&[&rates("100Gbps").each_ref().map(String::as_str)[..]].concat());
+        assert_eq!(warnings(&document, other), [""; 0], "{other}");
+    }
+}
+
 /// The RTT is the propagation; 1.2 us of the segment's last packet through the switch, after its
 /// NIC has sent it; the turnaround of 1 us; and the ACK, twice 51.2 ns.
 #[test]
