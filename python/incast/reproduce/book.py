@@ -251,6 +251,7 @@ def _leading(paper: _Paper) -> dict[str, Any] | None:
     printed = [one for one in of.experiment.published if one.at is None]
     columns = [name for name in of.experiment.columns if name in {one.column for one in printed}]
     cases = list(dict.fromkeys(one.case for one in printed)) if columns else []
+    fitted = [case_label(of, case) for case in cases if of.experiment.case_of(case).fitted]
     return {
         "experiment": _experiment(of),
         "headings": [heading(of, column) for column in columns],
@@ -258,6 +259,7 @@ def _leading(paper: _Paper) -> dict[str, Any] | None:
             (case_label(of, case), [cell(of, case, None, column) for column in columns])
             for case in cases
         ],
+        "fitted": ", ".join(fitted),
         "figure": one.figures[0] if one.figures else None,
     }
 
