@@ -5,6 +5,7 @@ folder can be moved, and opens from disk.
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -328,12 +329,9 @@ def _parameters(one: WrittenOutcome) -> list[tuple[str, str]]:
                 f"{key} = {value}" for key, value in case.fluid.items()
             )
         else:
-            what = " ".join(
-                [
-                    f"{case.scheme} in {case.scenario or experiment.scenario}",
-                    *(f"--set {change}" for change in [*case.set, *everywhere]),
-                ]
-            )
+            changes = [part for change in (*case.set, *everywhere) for part in ("--set", change)]
+            scenario = case.scenario or experiment.scenario
+            what = shlex.join(["incast", "run", str(scenario), "--cc", str(case.scheme), *changes])
         found.append((case_label(of, case.name), what))
     if experiment.axis is not None:
         values = ", ".join(str(value) for value in of.axis)
