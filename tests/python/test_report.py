@@ -135,7 +135,9 @@ def test_pages_are_read_one_after_the_other(book: Book) -> None:
     assert sorted(seen) == sorted(book.pages())
 
 
-def test_a_book_that_was_interrupted_names_what_is_missing(tmp_path: Path) -> None:
+def test_a_book_that_was_interrupted_names_what_is_missing(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     for name, text in (("first", EXPERIMENT), ("second", SECOND)):
         (tmp_path / f"{name}.toml").write_text(text)
     chosen = [load(tmp_path / "first.toml"), load(tmp_path / "second.toml")]
@@ -147,6 +149,9 @@ def test_a_book_that_was_interrupted_names_what_is_missing(tmp_path: Path) -> No
             signal.raise_signal(signal.SIGINT)
 
     stopped = driver.Progress(run=interrupt)
+    # A shell starts what runs in the background with the signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     with pytest.raises(KeyboardInterrupt):
         list(driver.reproduce(chosen, tmp_path / "out", quick=True, jobs=1, progress=stopped))
     assert "2 of the experiments are not run yet" in (tmp_path / "out/index.html").read_text()
