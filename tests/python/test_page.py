@@ -166,7 +166,7 @@ def test_a_broken_file_gets_the_sentence_of_the_command_line(
     shows(browser, address, "#" + links.fragment("mine", text=text))
     said = until(browser, "!document.getElementById('error').hidden && "
                  "document.getElementById('error').textContent")  # fmt: skip
-    assert f"error: --set {said}" == done.err.strip()
+    assert f"error: {said}" == done.err.strip()
     line = re.match(r"mine\.toml:(\d+):", said)
     assert line, said
     # The editor marks it at its place.
