@@ -190,7 +190,7 @@ def test_every_source_has_its_page_in_the_book(folder: str) -> None:
 
 @pytest.mark.parametrize("name", known())
 def test_a_claim_can_be_read_alone(name: str) -> None:
-    """Its sentence leans on no neighbour: it does not begin with one, nor refer to it."""
+    """A claim's sentence leans on no neighbour: it neither begins with one nor refers to one."""
     for claim in load(name).claim:
         assert not re.match(r"(And|But|It|Its|So|That|Their|These|They|This|Those)\b", claim.says)
         assert not re.search(r"\b(by both:|here, too|that without|(as well|the same)$)", claim.says)

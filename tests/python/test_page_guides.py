@@ -116,7 +116,7 @@ def test_who_wants_no_motion_sees_a_run_when_it_has_ended(browser: Browser, addr
 
 
 def has_the_swing_of_pfc_alone(browser: Browser) -> None:
-    """Its queue goes from 77 to 2,096 KB and back in two intervals."""
+    """The queue of PFC alone goes from 77 to 2,096 KB and back in two intervals."""
     plot = f"{figure('lossless')}.querySelector('.plot')"
     label = browser.execute_script(f"return {plot}.getAttribute('aria-label')")
     found = re.search(r"PFC alone ([\d.]+) to ([\d,]+)", label)

@@ -115,9 +115,7 @@ def given(asked: Mapping[str, str | None], scenario: Scenario | None) -> Given:
     inputs = _Inputs(asked, found.texts if found else {})
     mtu = int(inputs.within("mtu", "bytes", (256, 64e3), "256B to 64KB"))
     if found is None:
-        rate = inputs.within("rate", "gbps", (0.1, 1e4), "0.1Gbps to 10000Gbps")
-        metres = inputs.within("cable", "m", (1, 1e5), "1m to 100km")
-        hosts = inputs.whole("hosts", 3, 1_024, "two that send into a third")
+        rate, metres, hosts = inputs.rate_gbps(), inputs.cable_m(), inputs.hosts()
         ports: tuple[tuple[Link, int], ...] = ((Link(rate, metres * _US_PER_M), hosts),)
         inputs.say("rate", rate, "Gb/s")
         inputs.say("hosts", hosts, "")
@@ -224,18 +222,18 @@ def _changed(
     for link, count in ports:
         rate, delay = link.rate_gbps, link.delay_us
         if "rate" in inputs.asked:
-            rate = inputs.within("rate", "gbps", (0.1, 1e4), "0.1Gbps to 10000Gbps")
+            rate = inputs.rate_gbps()
         if "cable" in inputs.asked:
-            delay = inputs.within("cable", "m", (1, 1e5), "1m to 100km") * _US_PER_M
+            delay = inputs.cable_m() * _US_PER_M
         links[Link(rate, delay)] += count
     if "hosts" in inputs.asked:
         most = links.most_common(1)[0][0]
-        links[most] = inputs.whole("hosts", 3, 1_024, "two that send into a third")
+        links[most] = inputs.hosts()
     return tuple(sorted(links.items()))
 
 
 class _Inputs:
-    """What was asked for, else what the scenario has, else what is usual."""
+    """The values asked for, else those of the scenario, else the usual ones."""
 
     def __init__(
         self, asked: Mapping[str, str | None], found: Mapping[str, tuple[str, str]]
@@ -263,10 +261,16 @@ class _Inputs:
             raise ParameterError(f"{_words(name)} {text}: expected {expected}")
         return value
 
-    def whole(self, name: str, least: int, most: int, why: str) -> int:
-        text = self.text(name)
-        if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-            raise ParameterError(f"{_words(name)} {text}: expected {least} to {most}, {why}")
+    def rate_gbps(self) -> float:
+        return self.within("rate", "gbps", (0.1, 1e4), "0.1Gbps to 10000Gbps")
+
+    def cable_m(self) -> float:
+        return self.within("cable", "m", (1, 1e5), "1m to 100km")
+
+    def hosts(self) -> int:
+        text = self.text("hosts")
+        if not (text.isascii() and text.isdigit() and 3 <= int(text) <= 1_024):
+            raise ParameterError(f"hosts {text}: expected 3 to 1024, two that send into a third")
         return int(text)
 
     def held(self, name: str) -> Held:

@@ -36,7 +36,7 @@ class Outcome:
     marks: int
     pauses: int
     faults: tuple[str, ...]
-    """What is wrong with the run, in words; empty if it is good."""
+    """The fault of the run, in words; empty if the run is good."""
 
     @property
     def name(self) -> str:

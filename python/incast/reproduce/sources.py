@@ -10,7 +10,7 @@ class Source:
     title: str
     """The name of the scheme, and who published it where."""
     claims: str = ""
-    """Its claims, in two sentences."""
+    """The claims of the publication, in two sentences."""
     leads: str = ""
     """The experiment that its page begins with: the first one where nothing is named."""
 
