@@ -172,7 +172,7 @@ def _leaves(papers: Sequence[_Paper], live: Page | None) -> Iterator[_Leaf]:
         ],
     })  # fmt: skip
     for paper in papers:
-        yield _Leaf(f"{paper.name}/index.html", paper.source.title, "paper.html.j2", {
+        yield _Leaf(_page_of(paper.name), paper.source.title, "paper.html.j2", {
             "about": paper.source.claims,
             "bar": _bar(paper.verdicts),
             "totals": totals(paper.verdicts),
@@ -182,19 +182,24 @@ def _leaves(papers: Sequence[_Paper], live: Page | None) -> Iterator[_Leaf]:
         for one in paper.found:
             of = one.outcome.experiment
             yield _Leaf(
-                f"{of.name}/index.html", of.title, "experiment.html.j2", _section(one, live, paper)
+                _page_of(of.name), of.title, "experiment.html.j2", _section(one, live, paper)
             )
+
+
+def _page_of(name: str) -> str:
+    """The place of the page of a publication or an experiment."""
+    return f"{name}/{_FRONT}"
 
 
 def _entry(paper: _Paper) -> dict[str, Any]:
     """A publication in the list of contents, with its experiments."""
     there = {one.outcome.experiment.name for one in paper.found}
     return {
-        "path": f"{paper.name}/index.html",
+        "path": _page_of(paper.name),
         "folder": f"{paper.name}/",
         "title": paper.source.short,
         "experiments": [
-            {"path": f"{of.name}/index.html", "title": of.title, "there": of.name in there}
+            {"path": _page_of(of.name), "title": of.title, "there": of.name in there}
             for of in paper.experiments
         ],
     }
@@ -203,7 +208,7 @@ def _entry(paper: _Paper) -> dict[str, Any]:
 def _paper_tile(paper: _Paper) -> dict[str, Any]:
     drawn = next((one for one in paper.found if one.figures), None)
     return {
-        "path": f"{paper.name}/index.html",
+        "path": _page_of(paper.name),
         "title": paper.source.title,
         "picture": _picture(drawn),
         "bar": _bar(paper.verdicts),
@@ -214,7 +219,7 @@ def _paper_tile(paper: _Paper) -> dict[str, Any]:
 def _tile(of: Experiment, found: Sequence[WrittenOutcome]) -> dict[str, Any]:
     own = next((one for one in found if one.outcome.experiment.name == of.name), None)
     return {
-        "path": f"{of.name}/index.html" if own else "",
+        "path": _page_of(of.name) if own else "",
         "title": of.title,
         "picture": _picture(own),
         "bar": _bar(own.outcome.verdicts) if own else None,
@@ -270,7 +275,7 @@ def _experiment(of: Outcome) -> dict[str, str]:
         "name": of.experiment.name,
         "source": of.experiment.source,
         "title": of.experiment.title,
-        "path": f"{of.experiment.name}/index.html",
+        "path": _page_of(of.experiment.name),
     }
 
 
@@ -294,7 +299,7 @@ def _section(one: WrittenOutcome, live: Page | None, paper: _Paper) -> dict[str,
         for drawn, wanted in zip(one.figures, experiment.figure, strict=True)
     ]
     return {
-        "paper": {"path": f"{paper.name}/index.html", "title": paper.source.title},
+        "paper": {"path": _page_of(paper.name), "title": paper.source.title},
         "place": experiment.place,
         "about": _paragraphs(experiment.about),
         "assumed": experiment.assumed,
