@@ -222,7 +222,11 @@ impl CongestionControl for D3Control {
     fn on_demand(&mut self, demand: &Demand) {
         let size = demand.size.map_or(u64::MAX, Bytes::get);
         self.left = self.left.saturating_add(size);
-        (self.newest, self.has_quit) = (demand.deadline, false);
+        if self.has_quit {
+            // A new message asks at once, and not at the base rate.
+            (self.has_quit, self.granted) = (false, None);
+        }
+        self.newest = demand.deadline;
         if self.standing.is_none() {
             // The payload of messages before it goes first.
             let bytes = Bytes::new(self.left);
@@ -248,7 +252,8 @@ impl CongestionControl for D3Control {
         let now = leaving.now;
         self.forget_if_late(now);
         if leaving.is_last {
-            return self.end();
+            // A flow that has quit holds nothing, and stays at the base rate.
+            return if self.has_quit { None } else { self.end() };
         }
         let is_over = self.due().is_none_or(|due| due.at <= now);
         if self.has_quit && is_over {

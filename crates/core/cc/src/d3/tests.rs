@@ -188,6 +188,21 @@ fn a_deadline_out_of_reach_is_given_up_as_the_parameter_says() {
 }
 
 #[test]
+fn a_flow_that_has_quit_sends_its_last_packet_at_the_base_rate_and_asks_for_the_next_message() {
+    let mut control = flow(D3 { quit: Quit::Base, ..D3::default() }, 1_000, Some(2_000));
+    assert_eq!(ask(&mut control, 0), None);
+    let all = Bytes::from_kb(1_000);
+    control.on_sent(&Sent::new(us(100), all, all));
+    let mut last = Leaving::new(us(100));
+    last.is_last = true;
+    assert_eq!(control.request(&last), None, "it holds nothing");
+    assert!(matches!(pacing(&control), Pacing::Rate(_)), "and stays at the base rate");
+    control.on_demand(&Demand::new(us(200), Some(Bytes::from_kb(1))));
+    assert_eq!(pacing(&control), Pacing::Unpaced, "a packet asks");
+    assert!(ask(&mut control, 200).is_some());
+}
+
+#[test]
 fn a_request_whose_answer_is_late_is_not_asked_again() {
     let mut control = flow(D3::default(), 1_000, None);
     let request = ask(&mut control, 0).unwrap();

@@ -81,7 +81,7 @@ proptest! {
         flow.base_rtt = base_rtt;
         for algorithm in presets() {
             let rounds = sane::rounds_to_grow(&algorithm, &flow, &steps);
-            prop_assert!(rounds.is_some(), "{} is stuck", algorithm.name());
+            prop_assert!(rounds.is_some(), "{algorithm:?} is stuck");
         }
     }
 }
