@@ -1,7 +1,7 @@
 """Marks for DCQCN: RED on the queue as it is."""
 
 from incast.advice import pfc
-from incast.advice.given import Given, Link
+from incast.advice.given import DCQCN, Given, Link
 from incast.advice.row import Row
 
 NAME = "dcqcn"
@@ -31,7 +31,7 @@ def rows(given: Given) -> list[Row]:
     ports = f"xoff of one port / {given.count} ports"
     found = [
         Row(NAME, "Pmax", P_MAX * 100, "%", "", _PAPER),
-        Row(NAME, "Kmin at most", bound(given), "B", ports, "DCQCN, section 4"),
+        Row(NAME, "Kmin at most", bound(given), "B", ports, DCQCN),
     ]
     for rate in sorted({link.rate_gbps for link, _ in given.ports}):
         link, at = Link(rate, 0.0), f"{rate:g} Gb/s"

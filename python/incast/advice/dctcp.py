@@ -21,9 +21,9 @@ def rows(given: Given) -> list[Row]:
         link, at = Link(rate, 0.0), f"{rate:g} Gb/s"
         least = link.bytes_per_us * given.rtt_us / 7
         found += [
-            Row(NAME, "K at least", least, "B", "rate x RTT / 7", "DCTCP, equation 13", at),
+            Row(NAME, "K at least", least, "B", "rate x RTT / 7", "DCTCP, least K", at),
             Row(NAME, "K", threshold(given, link), "B", "that, and a burst of 64 KB",
-                "DCTCP, section 3.5", at),
+                "DCTCP, bursts", at),
         ]  # fmt: skip
     return found
 

@@ -18,20 +18,21 @@ _QUANTUM_BYTES = 64
 # The most pause quanta between a pause frame and its effect, by the rate of the port in Gb/s.
 _QUANTA = {1: 2, 10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905, 800: 905}
 _ASIC = "SONiC, asic_table"
-_DCQCN = "DCQCN, section 4"
+DCQCN = "DCQCN, buffers"
+"""The part of the paper of DCQCN that buffers and thresholds are from."""
 _ASKED = "asked for"
 _SCENARIO = "the scenario"
 # What holds where nothing was asked for: the value and its source.
 _USUAL = {
     "cable": ("100m", "IEEE 802.3, 100GBASE-SR4"),
-    "hosts": ("32", _DCQCN),
+    "hosts": ("32", DCQCN),
     "mtu": ("1500B", "IEEE 802.3"),
     "cell": ("144B", _ASIC),
     "small_packets": ("100", "SONiC, traffic pattern"),
     "mac_phy_delay": ("0.8KiB", _ASIC),
     "pipeline": ("19KiB", _ASIC),
     "response": ("", "IEEE 802.3, 31B.3.7"),
-    "buffer": ("", _DCQCN),
+    "buffer": ("", DCQCN),
 }
 
 

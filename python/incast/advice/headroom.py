@@ -6,6 +6,7 @@ from incast.advice import star
 from incast.advice.given import Given, Link, quanta_row
 from incast.advice.row import Row
 
+_PFC = "IEEE 802.1Q, PFC"
 _SONIC = "SONiC, buffer_headroom"
 _SMALLEST = 64
 
@@ -54,11 +55,11 @@ def rows(given: Given) -> list[Row]:
             return Row("headroom", name, value, "B", formula, source, str(of))
 
         found += [
-            row("on the cable", cable, "2 x delay x rate", "IEEE 802.1Q, annex N"),
+            row("on the cable", cable, "2 x delay x rate", _PFC),
             row("MAC and PHY", held, "as given", _SONIC),
             quanta_row(link, given),
             row("packets", rest, "3 MTU, a pause frame, 1 B", "incast scenario check"),
-            row("headroom on the wire", whole, "the four together", "IEEE 802.1Q, annex N"),
+            row("headroom on the wire", whole, "the four together", _PFC),
             row("headroom", in_cells(given, link), cells, _SONIC),
             row("headroom of all ports", in_cells(given, link) * count, f"{count} ports", _SONIC),
         ]

@@ -2,11 +2,10 @@
 
 from incast._core import ParameterError
 from incast.advice import headroom
-from incast.advice.given import Given
+from incast.advice.given import DCQCN, Given
 from incast.advice.row import Row
 
 ALPHA = 1.0
-_DCQCN = "DCQCN, section 4"
 
 
 def shared(given: Given) -> float:
@@ -40,12 +39,12 @@ def rows(given: Given) -> list[Row]:
     many = f"alpha x shared / (1 + {given.senders} alpha)"
     alpha = "8 / 8 classes; dynamic_th 0"
 
-    def row(name: str, value: float, unit: str, formula: str, source: str = _DCQCN) -> Row:
+    def row(name: str, value: float, unit: str, formula: str, source: str = DCQCN) -> Row:
         return Row("pfc", name, value, unit, formula, source)
 
     return [
         row("shared buffer", shared(given), "B", "less headroom and pipelines"),
-        row("alpha", ALPHA, "", alpha, _DCQCN),
+        row("alpha", ALPHA, "", alpha, DCQCN),
         row("xoff, one port", most, "B", "alpha x shared / (1 + alpha)"),
         row(f"xoff, {given.senders} ports", least, "B", many),
         row("xon offset", offset(given), "B", "2 MTU below xoff"),

@@ -9,7 +9,7 @@ _RANGE = 5
 
 def rows(given: Given) -> list[Row]:
     """The target of the fabric: its base, what a link adds, and what many flows add."""
-    paper = "Swift, section 3.5"
+    paper = "Swift, target delay"
     hop, hops = given.rtt_us / given.hops, given.hops
     return [
         Row(NAME, "base target", given.rtt_us, "us", "RTT", paper),

@@ -32,7 +32,7 @@ def rows(given: Given) -> list[Row]:
     low, high = f"RTT + {count / 2:g} segments", f"T_low + {count} segments"
     return [
         row("segment", SEGMENT, "B", "16 or 64 KB", f"{paper}, T_low sweep"),
-        row("D_minRTT", given.rtt_us, "us", "RTT", f"{paper}, algorithm 1"),
+        row("D_minRTT", given.rtt_us, "us", "RTT", f"{paper}, algorithm"),
         row("T_low", _low_us(given), "us", low, "incast"),
         row("T_high", _high_us(given), "us", high, "incast"),
     ]
