@@ -411,7 +411,7 @@ def test_other_set_ups_are_listed_and_not_counted(file: Path, tmp_path: Path) ->
     assert (main.measured.mean, earlier.measured.mean) == (one, four)
     assert twice.measured.mean == pytest.approx(2 * one)
     # Counted once, and apart where a value was fitted.
-    assert totals(found.verdicts).startswith("3 claims of the sources: ")
+    assert totals(found.verdicts).startswith("3 claims of the sources without fitted values: ")
     assert "1 claim of the sources on fitted values: " in totals(found.verdicts)
     assert fit.fitted == "fit"
     assert kind(fit) == "fitted"

@@ -47,6 +47,7 @@ class Page(HTMLParser):
         super().__init__()
         self.found: list[tuple[str, dict[str, str]]] = []
         self.scripts: list[str] = []
+        self.texts: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -55,6 +56,13 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.found and self.found[-1][0] == "script" and data.strip():
             self.scripts.append(data)
+        else:
+            self.texts.append(data)
+
+    @property
+    def words(self) -> str:
+        """The text, with a space for each space between its words."""
+        return " ".join("".join(self.texts).split())
 
     def all(self, tag: str, *keys: str) -> list[dict[str, str]]:
         return [own for name, own in self.found if name == tag and own.keys() >= {*keys}]
@@ -104,9 +112,21 @@ def test_there_is_a_page_for_each_paper_and_experiment(book: Book) -> None:
     assert front.count("<h3>") == 1
     assert of_paper.count("<h3>") == 2
     assert f'<h3><a href="{paper}/index.html">{paper}</a></h3>' in front
-    assert "8 claims: 4 hold, 2 fall short, 2 are not comparable." in front
-    assert of_paper.count("4 claims: 2 hold, 1 falls short, 1 is not comparable.") == 2
     assert len(Page(of_paper).all("img")) == 2
+
+
+def test_each_bar_has_its_key_and_each_number_says_what_it_counts(book: Book) -> None:
+    names = {of.experiment.name for of in book.found}
+    (paper,) = {name.partition("/")[0] for name in names}
+    front, of_paper = (Page(book.pages()[path]) for path in ("index.html", f"{paper}/index.html"))
+    own = "hold, 2 fall short, 2 are not comparable."
+    assert f"8 claims of the sources: 4 {own}" in front.words
+    assert of_paper.words.count("4 claims of the source: 2 hold, 1 falls short, 1 is not") == 2
+    bars = [one["class"] for one in front.all("span", "class") if "key" not in one["class"]]
+    keys = [one["class"] for one in front.all("span", "class") if "key" in one["class"]]
+    assert keys == [f"key {slug}" for slug in bars]
+    said = "2 experiments, 8 claims and questions. 8 claims of the sources: 4 hold"
+    assert said in front.words
 
 
 def test_every_link_of_the_book_leads_somewhere(book: Book) -> None:

@@ -26,18 +26,19 @@ from incast.reproduce.sources import SOURCES, Source, source
 from incast.reproduce.words import (
     SIGNS,
     case_label,
-    counted,
     difference,
     earlier,
     heading,
     kind,
     marks,
     origin,
+    number_of,
     published,
     several,
     tally,
     totals,
 )  # fmt: skip
+    whole,
 from incast.results.store import unwritable
 from incast.terminal.numbers import measured, number
 
@@ -144,9 +145,9 @@ def _leaves(papers: Sequence[_Paper], live: Page | None) -> Iterator[_Leaf]:
     outcomes = [one.outcome for one in found]
     every = [verdict for of in outcomes for verdict in of.verdicts]
     yield _Leaf(_FRONT, "Published and measured", "front.html.j2", {
-        "totals": f"{several(len(found), 'experiment')}; {totals(every)}" if found else "",
+        "totals": whole(outcomes) if found else "",
         "missing": sum(len(paper.experiments) for paper in papers) - len(found),
-        "bar": _bar(every),
+        "bar": _bar(every, "of the sources"),
         "hours": sum(of.seconds for of in outcomes) / 3600,
         "classes": nearness.CLASSES,
         "near": nearness.rows(outcomes),
@@ -158,6 +159,7 @@ def _leaves(papers: Sequence[_Paper], live: Page | None) -> Iterator[_Leaf]:
     })  # fmt: skip
     yield _Leaf("claims.html", "All claims", "claims.html.j2", {
         "words": [word for word, _ in tally(every)],
+        "totals": whole(outcomes) if found else "",
         "sections": [
             (_experiment(one.outcome), [_claim(verdict) for verdict in one.outcome.verdicts])
             for one in found
@@ -235,16 +237,18 @@ def _picture(one: WrittenOutcome | None) -> dict[str, str] | None:
     return {"path": f"{name}/{THUMBNAIL}", "alt": one.figures[0].title}
 
 
-def _bar(verdicts: Sequence[Verdict]) -> dict[str, Any] | None:
-    """The verdicts on claims of the sources as lengths and words; None where there are none."""
+def _bar(verdicts: Sequence[Verdict], of: str = "of the source") -> dict[str, Any] | None:
+    """The verdicts on claims of sources as lengths and words; None where there are none."""
     own = [verdict for verdict in verdicts if kind(verdict) in ("source", "fitted")]
     if not own:
         return None
     fitted = sum(kind(verdict) == "fitted" for verdict in own)
-    said = f"{several(len(own), 'claim')}: {counted(own, means=False)}"
     return {
-        "parts": [(word.replace(" ", "-"), count) for word, count in tally(own)],
-        "said": f"{said}; {fitted} on fitted values" if fitted else said,
+        "what": f"{several(len(own), 'claim')} {of}",
+        "parts": [
+            (word.replace(" ", "-"), count, number_of(word, count)) for word, count in tally(own)
+        ],
+        "fitted": f"{fitted} of them on fitted values" if fitted else "",
     }
 
 

@@ -17,8 +17,8 @@ from incast.reproduce.words import (
     marks,
     origin,
     published,
-    several,
     totals,
+    whole,
 )  # fmt: skip
 from incast.terminal.numbers import measured
 
@@ -54,7 +54,6 @@ _WIDTH = 100
 
 def markdown(found: Sequence[Outcome]) -> str:
     """The summary: distances, shortfalls, what was fitted, then each claim by source."""
-    verdicts = [verdict for of in found for verdict in of.verdicts]
     quick = ", quick form" if any(of.quick for of in found) else ""
     cores = sum(of.seconds for of in found) / 3600
     lines = [
@@ -75,7 +74,7 @@ def markdown(found: Sequence[Outcome]) -> str:
         "",
         *(line for rule in RULES for line in _item(rule)),
         "",
-        *_paragraph(f"{several(len(found), 'experiment')}; {totals(verdicts)}."),
+        *_paragraph(f"{whole(found)}."),
     ]
     lines += _listed("What falls short", found, "falls short")
     lines += _listed("What is undecided", found, "undecided")

@@ -111,19 +111,31 @@ def percent(off: float) -> str:
     return f"{told(1 + off)} times"
 
 
-def counted(verdicts: Sequence[Verdict], *, means: bool = True) -> str:
-    """Verdicts, counted: `8 hold, 1 is undecided (1 by a mean within the bounds)`.
-
-    Without `means` undecided ones are not told apart.
-    """
+def counted(verdicts: Sequence[Verdict]) -> str:
+    """Verdicts, counted: `8 hold, 1 is undecided (1 by a mean within the bounds)`."""
     parts = []
     for word, count in tally(verdicts):
-        said = f"{count} {_COUNTED[word][count > 1]}"
-        if word == "undecided" and means:
+        said = number_of(word, count)
+        if word == "undecided":
             keeping = sum(verdict.keeps for verdict in verdicts if verdict.word == word)
             said += f" ({keeping} by a mean within the bounds)"
         parts.append(said)
     return ", ".join(parts)
+
+
+def number_of(word: Word, count: int) -> str:
+    """A count of verdicts: `1 holds`, `8 hold`."""
+    return f"{count} {_COUNTED[word][count > 1]}"
+
+
+def held(verdicts: Sequence[Verdict]) -> str:
+    """The claims of the source that hold, of all of them: `5 of 6`; empty where it makes none."""
+    own = [verdict.word for verdict in verdicts if kind(verdict) in ("source", "fitted")]
+    if not own:
+        return ""
+    said = f"{own.count('holds')} of {len(own)}"
+    undecided = own.count("undecided")
+    return f"{said}; {undecided} undecided" if undecided else said
 
 
 def tally(verdicts: Sequence[Verdict]) -> list[tuple[Word, int]]:
@@ -135,9 +147,19 @@ def tally(verdicts: Sequence[Verdict]) -> list[tuple[Word, int]]:
 def totals(verdicts: Sequence[Verdict]) -> str:
     """Verdicts, counted once each: of the sources' claims, of ours apart, and open questions."""
     parts = []
+    kinds = Counter(map(kind, verdicts))
     for own, names in _KINDS.items():
         there = [verdict for verdict in verdicts if kind(verdict) == own]
         if there:
             said = f"{len(there)} {names[len(there) > 1]}"
+            if own == "source" and kinds["fitted"]:
+                said += " without fitted values"
             parts.append(said if own == "open" else f"{said}: {counted(there)}")
     return "; ".join(parts)
+
+
+def whole(found: Sequence[Outcome]) -> str:
+    """All experiments and their verdicts, counted, the sum first."""
+    verdicts = [verdict for of in found for verdict in of.verdicts]
+    every = f"{several(len(found), 'experiment')}, {len(verdicts)} claims and questions"
+    return f"{every}. {totals(verdicts)}"

@@ -41,7 +41,7 @@ for (const form of document.querySelectorAll("form.filter")) {
       shown += here;
       all += rows.length;
     }
-    form.querySelector("output").textContent = `${shown} of ${all} shown`;
+    form.querySelector("output").textContent = `${shown} of ${all} claims and questions shown`;
   };
   form.addEventListener("input", show);
   form.addEventListener("submit", event => event.preventDefault());
