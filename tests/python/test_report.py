@@ -24,12 +24,14 @@ from incast import _core
 from incast.base import links
 from incast.figures import look
 from incast.figures.style import blank, logarithmic
-from incast.reproduce import driver, figures, live
+from incast.reproduce import book as pages
+from incast.reproduce import driver, figures, live, shelf, sources
 from incast.reproduce.claims import Verdict
 from incast.reproduce.experiment import Claim
 from incast.reproduce.interactive import inline
 from incast.reproduce.outcome import Outcome
 from incast.reproduce.runs import Done, plans
+from incast.reproduce.sources import Source
 from incast.reproduce.spec import load
 from incast.reproduce.words import counted
 from incast.results.seeds import NOT_NEGATIVE, Spread
@@ -37,7 +39,11 @@ from incast.terminal.numbers import measured
 from test_reproduce import EXPERIMENT
 
 PAGE = "<!doctype html><title>the page</title>"
-SECOND = EXPERIMENT.replace("Two schemes", "Again two schemes")
+PLACE = 'place = "nowhere"\n'
+FIRST = EXPERIMENT.replace(PLACE, f'{PLACE}shows = ["Figure 10", "Table 1", "Abstract"]\n')
+SECOND = EXPERIMENT.replace("Two schemes", "Again two schemes").replace(
+    PLACE, f'{PLACE}shows = ["Figure 9b"]\n'
+)
 
 
 class Page(HTMLParser):
@@ -91,7 +97,7 @@ class Book:
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
     folder = tmp_path_factory.mktemp("report")
-    for name, text in (("first", EXPERIMENT), ("second", SECOND)):
+    for name, text in (("first", FIRST), ("second", SECOND)):
         (folder / f"{name}.toml").write_text(text)
     chosen = [load(folder / "first.toml"), load(folder / "second.toml")]
     with pytest.MonkeyPatch.context() as patch:
@@ -127,6 +133,30 @@ def test_each_bar_has_its_key_and_each_number_says_what_it_counts(book: Book) ->
     assert keys == [f"key {slug}" for slug in bars]
     said = "2 experiments, 8 claims and questions. 8 claims of the sources: 4 hold"
     assert said in front.words
+
+
+def test_a_paper_leads_from_its_figures_to_experiments(
+    book: Book, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (paper,) = {of.experiment.source for of in book.found}
+    rows = re.findall(
+        r'<tr><th scope="row">([^<]*)</th><td><a href="([^"]*)">[^<]*</a></td><td [^>]*>([^<]*)<',
+        book.pages()[f"{paper}/index.html"],
+    )
+    first, second = (f"../{paper}/{name}/index.html" for name in ("first", "second"))
+    assert [(name, path) for name, path, _ in rows] == [
+        ("Figure 9b", second), ("Figure 10", first), ("Table 1", first), ("Abstract", first),
+    ]  # fmt: skip
+    assert {held for _, _, held in rows} == {"2 of 4"}
+    # What no experiment runs has the reason.
+    told = Source(paper, not_run={"Figure 2": "a drawing"})
+    monkeypatch.setitem(sources.SOURCES, paper, told)
+    written = {of.experiment.name: shelf.write(of, tmp_path) for of in book.found}
+    pages.write([of.experiment for of in book.found], written, tmp_path)
+    assert (
+        "Figure 2no experiment: a drawing"
+        in Page((tmp_path / paper / "index.html").read_text()).words
+    )
 
 
 def test_every_link_of_the_book_leads_somewhere(book: Book) -> None:
@@ -176,7 +206,7 @@ def test_a_book_that_was_interrupted_names_what_is_missing(
         list(driver.reproduce(chosen, tmp_path / "out", quick=True, jobs=1, progress=stopped))
     assert "2 of the experiments are not run yet" in (tmp_path / "out/index.html").read_text()
     paper = (tmp_path / "out" / chosen[0].source / "index.html").read_text()
-    assert paper.count("(not run yet)") == 2
+    assert paper.count("(not run yet)") == 3  # in the contents, and beside a figure
     assert not (tmp_path / "out" / chosen[0].name / "index.html").exists()
 
 

@@ -17,6 +17,7 @@ from incast.reproduce.claims import judge
 from incast.reproduce.experiment import Claim, SpecError
 from incast.reproduce.expressions import View
 from incast.reproduce.outcome import Outcome
+from incast.reproduce.sources import source
 from incast.reproduce.spec import known, load
 
 EXPERIMENT = """
@@ -304,6 +305,10 @@ def test_every_experiment_that_ships_is_one() -> None:
         assert found.name == name
         assert found.claim, f"{name}: claims nothing"
         assert found.figure, f"{name}: draws nothing"
+        assert found.shows, f"{name}: shows no figure or table of its source"
+        assert len(set(found.shows)) == len(found.shows), f"{name}: shows one twice"
+        run = {*found.shows} & {*source(found.source).not_run}
+        assert not run, f"{name}: runs {run}, which sources.py says is not run"
 
 
 def test_a_byte_order_mark_is_no_part_of_an_experiment(file: Path) -> None:

@@ -29,16 +29,17 @@ from incast.reproduce.words import (
     difference,
     earlier,
     heading,
+    held,
     kind,
     marks,
-    origin,
     number_of,
+    origin,
     published,
     several,
     tally,
     totals,
-)  # fmt: skip
     whole,
+)  # fmt: skip
 from incast.results.store import unwritable
 from incast.terminal.numbers import measured, number
 
@@ -158,8 +159,8 @@ def _leaves(papers: Sequence[_Paper], live: Page | None) -> Iterator[_Leaf]:
         "short": [_named(*one) for one in summary.of_sources(outcomes, "falls short")],
     })  # fmt: skip
     yield _Leaf("claims.html", "All claims", "claims.html.j2", {
-        "words": [word for word, _ in tally(every)],
         "totals": whole(outcomes) if found else "",
+        "words": [word for word, _ in tally(every)],
         "sections": [
             (_experiment(one.outcome), [_claim(verdict) for verdict in one.outcome.verdicts])
             for one in found
@@ -179,6 +180,7 @@ def _leaves(papers: Sequence[_Paper], live: Page | None) -> Iterator[_Leaf]:
             "bar": _bar(paper.verdicts),
             "totals": totals(paper.verdicts),
             "first": _leading(paper),
+            "shown": _shown(paper),
             "tiles": [_tile(of, paper.found) for of in paper.experiments],
         })  # fmt: skip
         for one in paper.found:
@@ -227,6 +229,32 @@ def _tile(of: Experiment, found: Sequence[WrittenOutcome]) -> dict[str, Any]:
         "bar": _bar(own.outcome.verdicts) if own else None,
         "missing": int(own is None),
     }
+
+
+def _shown(paper: _Paper) -> list[dict[str, Any]]:
+    """The figures and tables of a publication, each with its experiment or why there is none."""
+    of_name = {one.outcome.experiment.name: one.outcome.verdicts for one in paper.found}
+    rows: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "title": of.title,
+            "path": _page_of(of.name) if of.name in of_name else "",
+            "held": held(of_name.get(of.name, [])),
+        }
+        for of in paper.experiments
+        for name in of.shows
+    ]
+    if rows:
+        rows += [{"name": name, "why": why} for name, why in paper.source.not_run.items()]
+    return sorted(rows, key=lambda row: _in_order(row["name"]))
+
+
+def _in_order(name: str) -> tuple[int, int, str]:
+    """The place of a figure or table of a publication: figures, tables, then the rest by name."""
+    found = re.match(r"(Figure|Table)s? (\d*)", name)
+    if not found:
+        return 2, 0, name
+    return int(found[1] == "Table"), int(found[2] or 0), name
 
 
 def _picture(one: WrittenOutcome | None) -> dict[str, str] | None:

@@ -210,6 +210,9 @@ class Experiment(_Table, frozen=True):
     case: list[SpecCase]
     claim: list[Claim]
     figure: list[SpecFigure]
+    shows: list[str] = []
+    """The figures and tables of the source that are run again, each by its number where the text of
+    the source is at hand: `Figure 6a`, `Table I`; else by its subject."""
     scenario: str = ""
     set: list[str] = []
     """Changes of the scenario for all cases."""

@@ -1,6 +1,7 @@
 """The publications whose experiments ship: title, claims in two sentences, and what leads."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,8 @@ class Source:
     """The claims of the publication, in two sentences."""
     leads: str = ""
     """The experiment that its page begins with: the first one where nothing is named."""
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    """Figures, tables and slides that no experiment runs again, each with the reason."""
 
     @property
     def short(self) -> str:
@@ -28,6 +31,12 @@ SOURCES = {
         "fills the port with a tenth of the mean RTT of PFC alone, and with a p99 RTT that is "
         "thirteen times shorter than DCTCP's.",
         "table-1",
+        {
+            "Slides: RTT measurement, the algorithm": "drawings and text without values",
+            "Slides: discussion, NIC hardware and learned parameters": "questions, to which no run "
+            "gives an answer",
+            "Talk: the three engines, RTT as a multi-bit signal": "drawings without values",
+        },
     ),
     "cs244": Source(
         "TIMELY in ns-3 (Fang and Orbay, CS244, 2016)",
@@ -42,6 +51,10 @@ SOURCES = {
         "hosts measure. It has much shorter delays of packets than NewReno and DCTCP at their "
         "throughput, and urgent flows overtake those of high volume.",
         "table-1-random-sending",
+        {
+            "Figure 2": "a drawing of a sender's counters and queue",
+            "Figure 3": "a drawing of both networks, which the scenarios have",
+        },
     ),
     "zhu": Source(
         "ECN or Delay: fixed points, bursts, stability (Zhu et al., CoNEXT 2016)",
@@ -49,6 +62,16 @@ SOURCES = {
         "bursts decide whether they come together. A patch gives it one, and DCQCN is unstable for "
         "some numbers of flows where the delay is long.",
         "fixed-points",
+        {
+            "Figure 1": "the equations of DCQCN's fluid model, which dcqcn-stability works out",
+            "Figure 2": "not taken up yet",
+            "Figure 4": "not taken up yet",
+            "Figure 6": "a drawing",
+            "Figure 7": "the equations of TIMELY's fluid model, which fixed-points solves",
+            "Figure 8": "fixed-points has the model and the simulation of two flows",
+            "Figures 13 to 16": "not taken up yet: completion times of DCQCN and TIMELY",
+            "Figures 17 to 20": "not taken up yet: delayed marks, PI controllers, jitter",
+        },
     ),
     "pfabric": Source(
         "pFabric (Alizadeh et al., SIGCOMM 2013)",
@@ -76,6 +99,10 @@ SOURCES = {
         "The paper compares how schemes meet a sudden incast. HPCC comes back to a queue near zero "
         "and then loses throughput, TIMELY controls its queue in neither case.",
         "figure-4",
+        {
+            "Figure 4a": "PowerTCP is not among the schemes here",
+            "Figure 4e": "Homa is not among the schemes here",
+        },
     ),
     "swift": Source(
         "Swift (Kumar et al., SIGCOMM 2020)",
