@@ -20,6 +20,7 @@ WAYS = {
 WORDS = ("held", "undecided", "short", "not comparable")
 """The verdicts, in the order of the columns of the README's table."""
 
+_COUNTED = "Claims of the papers, each counted once; those on fitted values and ours stand apart:"
 _ROW = re.compile(r"^\| (.+?) ((?:\| \d+ ){5})\|$", flags=re.MULTILINE)
 _CLAIMS = re.compile(r"^\| claims, each counted once .*\n\| --- .*\n((?:\|.*\n)+)", re.MULTILINE)
 
@@ -42,16 +43,21 @@ def _tiles(ways: dict[str, tuple[str, str]]) -> str:
 
 
 def _bars(rows: str) -> str:
-    """The rows of the table of claims, each as a bar whose numbers stand below it in words."""
-    lines = ['<div class="tiles bars">']
+    """The rows of the table of claims, each as a bar whose numbers below it are its key."""
+    lines = [_COUNTED, "", '<div class="tiles bars">']
     for title, numbers in _ROW.findall(rows):
         *counts, every = map(int, re.findall(r"\d+", numbers))
-        said = [(word, count) for word, count in zip(WORDS, counts, strict=True) if count]
+        said = [
+            (word.replace(" ", "-"), word, count)
+            for word, count in zip(WORDS, counts, strict=True) if count
+        ]  # fmt: skip
         parts = "".join(
-            f'<span class="{word.replace(" ", "-")}" style="flex-grow: {count}"></span>'
-            for word, count in said
+            f'<span class="{slug}" style="flex-grow: {count}"></span>' for slug, _, count in said
         )
-        words = ", ".join(f"{count} {word}" for word, count in said)
+        # The words are the key of the bar.
+        words = ", ".join(
+            f'<span class="key {slug}">{count} {word}</span>' for slug, word, count in said
+        )
         lines += [
             f"<div>{_named(title)}",
             f'<div class="bar" aria-hidden="true">{parts}</div>',

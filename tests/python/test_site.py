@@ -145,7 +145,11 @@ After.
     assert "tutorials/first-run" not in page  # which this project has not
     assert after.index("```sh") < after.index('<div class="tiles bars">')
     assert '<a href="reference/reproduction.html#a--b-c-et-al-d-2015"><strong>A &amp; B (C' in after
-    assert after.count("30 claims: 27 held, 2 undecided, 1 short") == 2
+    key = (
+        '30 claims: <span class="key held">27 held</span>, '
+        '<span class="key undecided">2 undecided</span>, <span class="key short">1 short</span>'
+    )
+    assert after.count(key) == 2
     assert "| claims" not in after
     assert after.endswith("</div>\n\nAfter.\n")
 
