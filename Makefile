@@ -24,7 +24,7 @@ KERNEL_PROGRAMS := $(wildcard crates/real/kernel/src/programs/*.rs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup page demo test check check-rust test-rust test-python kernel wheels test-kernel test-kernels search fuzz miri bench bench-ns3 docs audit fmt lock clean
+.PHONY: help setup page demo test check check-rust test-rust test-python kernel wheels test-kernel test-kernels search fuzz miri bench bench-ns3 book docs audit fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -173,7 +173,10 @@ reproduction: setup  ## docs/reference/reproduction.md and the README's tables, 
 	$(BIN)/incast reproduce $(if $(SHORT),timely/rtt-queue --quick,--all) --out target/reproduction$(if $(SHORT),-short)
 	$(BIN)/python packaging/site/reproduction.py target/reproduction$(if $(SHORT),-short) $(if $(SHORT),--into target/reproduction-short/pages)
 
-docs: setup $(SITE)  ## the documentation site, in target/docs: the book, figures, interfaces, and the page if it is built
+book: setup  ## the book of all experiments in their quick form, in target/book, for the site: 6 minutes of a core
+	$(BIN)/incast reproduce --all --quick --out target/book
+
+docs: setup $(SITE)  ## the documentation site, in target/docs: all pages, figures, interfaces, and the page and the book of experiments if they are there
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
 	$(BIN)/python packaging/site/build.py --sphinx $(VENV)/site/bin/sphinx-build --out target/docs
 

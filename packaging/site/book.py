@@ -28,7 +28,7 @@ FRONT = "README.md"
 CONTENTS = "docs/README.md"
 # Pages and folders that the navigation has beside the sections of the contents, and their names.
 EXTRA = {
-    "papers": "Experiments of the papers",
+    "papers": "Files of the experiments",
     "scenarios": "Shipped scenarios",
     "CONTRIBUTING.md": "Contributing",
     "CHANGELOG.md": "Changes",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import api
 import book
+import experiments
 import front
 import gallery
 import links
@@ -26,6 +27,7 @@ WORK = ROOT / "target/site"
 RUST = "api/rust"
 PYTHON = "api/python"
 SELF = "packaging/site/build.py"
+REPRODUCTION = "docs/reference/reproduction.md"
 
 
 def main() -> None:
@@ -53,11 +55,15 @@ def build(sphinx: Path, out: Path) -> list[str]:
     gathered = book.gather(ROOT)
     gallery.add(gathered, gallery.draw())
     gathered.add("live", SELF, _live())
+    made_book = experiments.book(ROOT)
+    reproduction = (ROOT / REPRODUCTION).read_text(encoding="utf-8")
+    gathered.add(experiments.PAGE, REPRODUCTION, experiments.page(reproduction, made_book))
     gathered.add("api/index", SELF, _interfaces(crates))
     gathered.add(f"{RUST}/index", SELF, crates.page())
     made = {
         "gallery": "Gallery of figures",
         "live": "The simulator, live",
+        experiments.PAGE: "Experiments of the papers",
         "api/index": "Interfaces of Python and Rust",
     }
     front.add(gathered)
@@ -66,12 +72,16 @@ def build(sphinx: Path, out: Path) -> list[str]:
     _sphinx(sphinx, out, {f"{name}.html" for name in gathered.pages})
     api.write(out / PYTHON, "../../index.html")
     crates.copy(out / RUST, "../../index.html")
+    experiments.copy(made_book, out / "book")
     shutil.rmtree(out / "page", ignore_errors=True)
     if PAGE.is_file():
         (out / "page").mkdir()
         shutil.copyfile(PAGE, out / "page/index.html")
     sources = {f"{name}.html": source for name, source in gathered.pages.items()}
-    return [*links.faults(out, sources, unchecked=(f"{RUST}/", "page/")), *words.faults(out)]
+    return [
+        *links.faults(out, sources, unchecked=(f"{RUST}/", "page/", "book/")),
+        *words.faults(out),
+    ]
 
 
 def _sphinx(program: Path, out: Path, pages: set[str]) -> None:
@@ -83,7 +93,7 @@ def _sphinx(program: Path, out: Path, pages: set[str]) -> None:
     kept = (*pages, "search.html", "genindex.html", "404.html")
     for old in out.rglob("*.html"):
         path = old.relative_to(out).as_posix()
-        if path not in kept and not path.startswith(("api/", "page/", "_static/")):
+        if path not in kept and not path.startswith(("api/", "page/", "book/", "_static/")):
             old.unlink()
 
 

@@ -11,9 +11,9 @@ WAYS = {
         "A first run",
         "The incast of the TIMELY paper from the command line, its table, one value changed.",
     ),
-    "reference/reproduction": (
+    "experiments": (
         "Read the results",
-        "Every claim of the papers beside what was measured, with the cause where it falls short.",
+        "From each figure of the papers to its experiment, and to the claims that hold there.",
     ),
 }
 """The ways in: page, title, and a sentence."""

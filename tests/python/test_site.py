@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "packaging/site"))
 
 import book  # noqa: E402 - the scripts of the site are no package
+import experiments  # noqa: E402
 import front  # noqa: E402
 import gallery  # noqa: E402
 import links  # noqa: E402
@@ -122,7 +123,7 @@ def test_the_navigation_is_that_of_the_contents(project: Path) -> None:
     assert trees == [
         "/contents/how-tos\n/contents/why",
         "Gallery </gallery>",
-        "Experiments of the papers </files/papers/index>\nChanges </changelog>",
+        "Files of the experiments </files/papers/index>\nChanges </changelog>",
     ]
 
 
@@ -161,6 +162,55 @@ def test_the_front_of_this_project_has_a_bar_for_each_row_of_its_table() -> None
     rows = readme.partition("| claims, each counted once")[2].partition("<!-- end -->")[0]
     assert text(gathered, "index").count('class="bar"') == rows.strip().count("\n") - 1
     assert text(gathered, "index").count(" claims: ") >= 18
+
+
+def _made(folder: Path, summary: str) -> Path:
+    for name in ("index.html", "timely/table-1/index.html", ".runs/run.json"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    (folder / "summary.md").write_text(summary)
+    return folder
+
+
+def test_the_best_book_that_is_there_is_copied_without_its_runs(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    assert experiments.book(tmp_path) is None
+    quick = _made(tmp_path / "target/book", "incast 0.1.0, quick form; 0.1 core hours of runs.")
+    assert experiments.book(tmp_path) == quick
+    experiments.copy(quick, site)
+    assert {one.name for one in site.iterdir()} == {"index.html", "summary.md", "timely"}
+    assert "one seed, which decides nothing" in experiments.page("", quick)
+    whole = _made(tmp_path / "target/reproduction", "incast 0.1.0; 1.6 core hours of runs.")
+    assert experiments.book(tmp_path) == whole
+    page = experiments.page("", whole)
+    assert "here in full." in page
+    row = '| Table 1 | <a href="book/timely/table-1/index.html">Table 1: an incast'
+    assert row in page
+    assert '<a href="files/papers/hpcc/figure-11-half.toml.html">' in page  # which it has not
+    experiments.copy(None, site)
+    assert not site.exists()
+
+
+def test_without_a_book_the_page_of_experiments_has_the_stored_verdicts() -> None:
+    stored = (ROOT / "docs/reference/reproduction.md").read_text(encoding="utf-8")
+    page = experiments.page(stored, None)
+    assert "`make book` makes it" in page
+    assert "book/" not in page
+    assert re.search(
+        r'^\| Figure 11a \| <a href="files/papers/hpcc/figure-11-incast\.toml\.html">[^|]*\| '
+        r"6 of 6 \|$",
+        page,
+        flags=re.MULTILINE,
+    )
+    assert "| Figure 2 | no experiment: a drawing of a sender's counters and queue | |" in page
+    # All of them are counted: the claims on nothing fitted, and those on fitted values.
+    row = r"^\| (?:all of the above|apart: rest on fitted values) \| (.*) \|$"
+    rows = re.findall(row, stored, flags=re.MULTILINE)
+    numbers = [[int(one) for one in row.split(" | ")] for row in rows]
+    signs = ("✓", "◐", "✗", "○")
+    counted = experiments.verdicts(stored).values()
+    totals = [sum(of[sign] for of in counted) for sign in signs]
+    assert [*totals, sum(totals)] == [sum(one) for one in zip(*numbers, strict=True)]
 
 
 def test_the_search_knows_compounds_and_their_parts() -> None:

@@ -1,6 +1,7 @@
 """All experiments in their quick form: verdicts as before, and a report that works in a browser."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -14,12 +15,16 @@ from incast.reproduce.spec import known, load
 
 WORDS = ("holds", "keeps", "misses", "falls short", "not comparable", "open question")
 """Verdicts; "keeps" and "misses" are undecided ones, by their mean, which is that of one seed."""
-GOLDEN = Path(__file__).parent.parent / "golden" / "verdicts.txt"
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "verdicts.txt"
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("report")
+def report() -> Path:
+    """A new book, which stays: `make docs` takes it into the site."""
+    folder = ROOT / "target" / "book"
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from incast.reproduce.live import Page
 from incast.reproduce.outcome import Outcome
 from incast.reproduce.say import cell, table
 from incast.reproduce.shelf import THUMBNAIL, WrittenOutcome, put
-from incast.reproduce.sources import SOURCES, Source, source
+from incast.reproduce.sources import SOURCES, Source, in_order, source
 from incast.reproduce.words import (
     SIGNS,
     case_label,
@@ -246,15 +246,7 @@ def _shown(paper: _Paper) -> list[dict[str, Any]]:
     ]
     if rows:
         rows += [{"name": name, "why": why} for name, why in paper.source.not_run.items()]
-    return sorted(rows, key=lambda row: _in_order(row["name"]))
-
-
-def _in_order(name: str) -> tuple[int, int, str]:
-    """The place of a figure or table of a publication: figures, tables, then the rest by name."""
-    found = re.match(r"(Figure|Table)s? (\d*)", name)
-    if not found:
-        return 2, 0, name
-    return int(found[1] == "Table"), int(found[2] or 0), name
+    return sorted(rows, key=lambda row: in_order(row["name"]))
 
 
 def _picture(one: WrittenOutcome | None) -> dict[str, str] | None:

@@ -1,5 +1,6 @@
 """The publications whose experiments ship: title, claims in two sentences, and what leads."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -153,6 +154,14 @@ SOURCES = {
     ),
 }  # fmt: skip
 """The publications by their folder under `papers`, in the order of the book."""
+
+
+def in_order(name: str) -> tuple[int, int, str]:
+    """The place of a figure or table in its publication: figures, tables, then the rest by name."""
+    found = re.match(r"(Figure|Table)s? (\d*)", name)
+    if not found:
+        return 2, 0, name
+    return int(found[1] == "Table"), int(found[2] or 0), name
 
 
 def source(name: str) -> Source:
