@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 def main() -> "NoReturn":
     """Runs the command `incast`."""
     leaving.begin()
+    if sys.platform == "win32":
+        # Files and pipes have the code page of the system there, in which tables have no lines.
+        for one in (sys.stdout, sys.stderr):
+            one.reconfigure(encoding="utf-8")
     with leaving.at_once():
         run = import_module("incast.cli").main
     try:

@@ -10,7 +10,7 @@ from incast import _core
 from incast._core import AlgorithmError, IncastError, ParameterError, Scenario
 from incast.api import costs, guests
 from incast.api.costs import Cost, CostError
-from incast.base import machine, pool
+from incast.base import machine, pool, system
 from incast.base.machine import Meter
 from incast.base.stopping import Stop
 from incast.base.words import option
@@ -71,6 +71,11 @@ def check_jobs(jobs: int | None) -> int | None:
     """
     if jobs is not None and not 1 <= jobs <= _core.most_threads:
         raise ParameterError(f"jobs {jobs}: expected a number from 1 to {_core.most_threads}")
+    if jobs is not None and jobs > 1 and not system.HAS_WORKERS:
+        raise ParameterError(
+            f"{option('--jobs')} {jobs}: on {system.name()} runs go one after the other; leave it "
+            f"out, and give {option('--threads')} to each"
+        )
     return jobs
 
 
@@ -102,6 +107,8 @@ def side_by_side(
 
 def at_once(jobs: int | None, threads: int | str) -> int:
     """The number of runs that cores suffice for: what was asked for, or a core for each thread."""
+    if not system.HAS_WORKERS:
+        return 1
     cores = machine.usable_cores()
     return jobs or cores // (cores if threads == "auto" else int(threads)) or 1
 

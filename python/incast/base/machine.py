@@ -2,12 +2,14 @@
 
 import contextlib
 import os
-import resource
 import sys
 import time
 from pathlib import Path
 
 from typing_extensions import Self
+
+if sys.platform != "win32" and sys.platform != "emscripten":
+    import resource
 
 _MEMINFO = Path("/proc/meminfo")
 _STATUS = Path("/proc/self/status")
@@ -55,14 +57,13 @@ def usable_cores() -> int:
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has had so far."""
+    """The most memory that this process has had so far; 0 where nothing says."""
     # The other figure begins with the parent process's.
     with contextlib.suppress(OSError, ValueError, IndexError):
         for line in _STATUS.read_text(encoding="ascii").splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return _peak()
 
 
 def available_bytes() -> int | None:
@@ -76,7 +77,7 @@ def available_bytes() -> int | None:
 
 def is_limited() -> bool:
     """Whether `ulimit -v` sets a limit to this process."""
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    return _address_space() is not None
 
 
 def prepare() -> str | None:
@@ -84,15 +85,15 @@ def prepare() -> str | None:
 
     They would abort, print traces, or fail in the middle of what they write.
     """
-    if not is_limited():
+    limit = _address_space()
+    if limit is None:
         return None
     for name in _THREADS:
         os.environ.setdefault(name, "1")
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if soft >= _LIBRARIES_BYTES:
+    if limit >= _LIBRARIES_BYTES:
         return None
     return (
-        f"`ulimit -v` leaves this process {soft / 1e9:.3g} GB of address space, and the libraries "
+        f"`ulimit -v` leaves this process {limit / 1e9:.3g} GB of address space, and the libraries "
         f"alone need {_LIBRARIES_BYTES / 1e9:.3g} GB; raise the limit"
     )
 
@@ -103,7 +104,7 @@ def _machine() -> int | None:
         for line in _MEMINFO.read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # Windows has no such call
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return None
 
@@ -148,10 +149,27 @@ def _cache(group: Path) -> int:
 
 def _limit() -> int | None:
     """The memory that `ulimit -v` leaves beside the libraries."""
-    if not is_limited():
+    limit = _address_space()
+    if limit is None:
         return None
     used = _LIBRARIES_BYTES
     with contextlib.suppress(OSError, ValueError, IndexError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         used = max(used, pages * os.sysconf("SC_PAGE_SIZE"))
-    return max(0, resource.getrlimit(resource.RLIMIT_AS)[0] - used)
+    return max(0, limit - used)
+
+
+def _peak() -> int:
+    """The most memory that this process has had, by the system's own count."""
+    if sys.platform == "win32" or sys.platform == "emscripten":
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _address_space() -> int | None:
+    """The limit of address space that `ulimit -v` sets; None without one."""
+    if sys.platform == "win32" or sys.platform == "emscripten":
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else soft

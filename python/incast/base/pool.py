@@ -3,6 +3,8 @@
 Ctrl-C and SIGTERM are for the process that waits. It tells the workers to stop, or ends them. A
 worker that dies is replaced, and the task that it had is done again.
 
+Where the system has no such processes, the work is done in this one, task by task.
+
 No library keeps these promises. In Pebble 5.2.3 all workers share a pipe and its locks: one that is
 killed while no task runs, or in the middle of an answer, ends the pool with all its tasks.
 In loky 3.7.0, as in the standard library, any worker that dies ends it, and neither can tell
@@ -21,17 +23,20 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from multiprocessing import connection, get_context, parent_process, resource_tracker
+from multiprocessing import connection, get_context, parent_process
 from multiprocessing.context import SpawnProcess
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from typing_extensions import Self
 
 from incast._core import AlgorithmError, IncastError
-from incast.base import machine, parcels
+from incast.base import machine, parcels, system
 from incast.base.stopping import Stop
 from incast.base.words import option
+
+if sys.platform != "emscripten":  # browsers have no processes, and no module for their resources
+    from multiprocessing import resource_tracker
 
 if TYPE_CHECKING:
     Pipe = connection.Connection[Any, Any]
@@ -44,7 +49,7 @@ TRIES = 3
 
 _CONTEXT = get_context("spawn")
 # The signal by which workers are told to stop.
-_STOP = signal.SIGUSR1
+_STOP = signal.SIGUSR1 if system.HAS_WORKERS else signal.SIGTERM
 # The signals that a terminal or a service manager sends to all processes of a command.
 _SENT_TO_ALL = (signal.SIGINT, signal.SIGTERM)
 # A worker whose last task took less has the next one waiting when it is done.
@@ -67,7 +72,7 @@ class Worker:
         threading.Thread(target=_end_with_parent, daemon=True).start()
         for one in _SENT_TO_ALL:
             signal.signal(one, signal.SIG_IGN)
-        signal.signal(_STOP, self._hear)
+        signal.signal(_STOP, self.tell)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {*_SENT_TO_ALL, _STOP})
 
     @contextlib.contextmanager
@@ -92,7 +97,8 @@ class Worker:
             self._pipe.send_bytes(pickle.dumps(message))
             self._raises = raises
 
-    def _hear(self, _signal: int, _frame: FrameType | None) -> None:
+    def tell(self, *_: object) -> None:
+        """Tells the work to stop: interrupts what may be, or says so to what asks."""
         self.stopped = True
         if self._raises:
             self._raises = False
@@ -131,6 +137,9 @@ def executed(
         IncastError: The system killed several workers of one task.
         Exception: That of a task.
     """
+    if not system.HAS_WORKERS:
+        yield from _here(work, tasks, stop)
+        return
     failure: Exception | None = None
     with (
         _Pool(work, jobs, hear) as workers,
@@ -163,6 +172,18 @@ def executed(
                 known = len(tasks)
     if failure is not None:
         raise failure
+
+
+def _here(
+    work: Callable[[Task], Done], tasks: Sequence[Task], stop: Stop | None
+) -> Iterator[tuple[Task, Done]]:
+    """Does the work in this process, one task after the other."""
+    with stop.telling(worker.tell) if stop is not None else contextlib.nullcontext():
+        for task in tasks:  # more may be appended meanwhile
+            if stop is not None and stop.asked:
+                return
+            worker.stopped = False
+            yield task, work(task)
 
 
 @dataclass

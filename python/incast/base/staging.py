@@ -2,18 +2,22 @@
 
 An unfinished file or directory is called `.NAME.PID.tmp`. Its process holds a lock on it, which the
 system releases when the process dies: so the next one that writes there knows what to remove.
+Windows has no locks on directories: there leftovers go when they are a day old.
 """
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from incast.base import leaving
+
+if sys.platform != "win32":
+    import fcntl
 
 # The age of leftovers that go even where locks do not work or a process has their number.
 _OLD_S = 24 * 3600.0
@@ -136,9 +140,11 @@ def _is_dead(left: Path, match: re.Match[str]) -> bool:
     """Whether the process that made it is gone for certain."""
     if int(match["pid"]) == os.getpid():
         return False
+    if sys.platform == "win32":
+        return _is_old(left)
     alive = _is_alive(int(match["pid"]))
     try:
-        old = time.time() - left.stat().st_mtime > _OLD_S
+        old = _is_old(left)
         descriptor = os.open(left, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
         return False
@@ -155,6 +161,13 @@ def _is_dead(left: Path, match: re.Match[str]) -> bool:
         os.close(descriptor)
 
 
+def _is_old(left: Path) -> bool:
+    try:
+        return time.time() - left.stat().st_mtime > _OLD_S
+    except OSError:  # it has gone
+        return False
+
+
 def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
@@ -168,6 +181,9 @@ def _is_alive(process: int) -> bool:
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Holds a lock, where there are any: it goes with the process."""
+    if sys.platform == "win32":
+        yield
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):

@@ -11,7 +11,7 @@ import typer.core
 
 from incast import _core
 from incast._core import AlgorithmError, IncastError
-from incast.base import leaving, words
+from incast.base import leaving, system, words
 from incast.cli import (
     advising,
     algorithms,
@@ -31,7 +31,6 @@ from incast.cli import (
     scenario,
     sweeping,
     tuning,
-    udp,
 )
 from incast.cli.exits import USAGE
 
@@ -75,18 +74,26 @@ for command in (
     app.command()(command)
 app.command("import")(importing.import_)
 app.command("completion")(completing.completion)
-# The program reads its arguments and --help itself.
-app.command(
-    "kernel",
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "help_option_names": [],
-    },
-)(kernel.kernel)
+# All arguments are taken, --help too.
+_WHATEVER = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "help_option_names": list[str](),
+}
+# Its program reads them itself.
+app.command("kernel", context_settings=_WHATEVER)(kernel.kernel)
 app.add_typer(scenario.app, name="scenario")
 if sys.platform == "linux":
+    from incast.cli import udp
+
     app.add_typer(udp.app, name="udp")
+else:
+
+    @app.command("udp", context_settings=_WHATEVER)
+    def _udp() -> None:
+        """Messages between real hosts over UDP: Linux alone."""
+        raise IncastError(system.no_linux("incast udp"))
+
 
 completing.offer()
 

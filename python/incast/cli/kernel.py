@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from incast._core import IncastError
+from incast.base import system
 from incast.cli import completing, lab, late, program
 
 # Commands in Python: a test bed needs the simulator, an observation needs tables and figures.
@@ -24,6 +25,8 @@ def kernel(
 
     The program that does so is incast-kernel: pip install 'incast[kernel]', or `make kernel`.
     """
+    if why := system.no_linux("incast kernel"):
+        raise IncastError(why)
     found = program.incast_kernel()
     if found is None:
         raise IncastError(

@@ -5,12 +5,12 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from incast import _core
+from incast.base import system
 from incast.lab import cpu, routes
 from incast.lab.commands import call
 from incast.lab.plan import BedPlan, LabError
@@ -108,8 +108,8 @@ def check(tools: Iterable[str] = TOOLS) -> None:
     Raises:
         LabError: What is missing.
     """
-    if sys.platform != "linux":
-        raise LabError("network namespaces are Linux's; run it there")
+    if why := system.no_linux("a test bed of network namespaces"):
+        raise LabError(why)
     if os.geteuid() != 0:
         raise LabError("not permitted: network namespaces are made by root; try sudo")
     for tool in tools:

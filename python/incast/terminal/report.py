@@ -299,7 +299,7 @@ def print_used(out: Console, packet_hops: float, used: Meter) -> None:
         out, "",
         f"{numbers.number(millions)} M packet-hops in {numbers.number(used.seconds)} s, "
         f"{numbers.number(rate)} M/s, with {used.cores:.1f} of {cores} "
-        f"core{'s' if cores > 1 else ''} and {memory:.0f} MB of memory.",
+        f"core{'s' if cores > 1 else ''}{f' and {memory:.0f} MB of memory' if memory else ''}.",
     )  # fmt: skip
 
 

@@ -16,6 +16,11 @@ each has an `identity`, and a file with the public keys of its `peers`. `plainte
 off, for networks on which everybody is trusted. Linux only.
 """
 
+import sys
+
+if sys.platform != "linux":
+    raise ImportError("incast.udp needs Linux: it uses UDP_SEGMENT, sendmmsg and SO_TIMESTAMPING")
+
 from incast._core import SecurityError
 from incast.udp.asynchronous import AsyncHost, AsyncPeer, connect, serve
 from incast.udp.host import Host, Peer, Priority, Request, Settings, make_key, options, public_key

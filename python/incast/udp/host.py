@@ -1,6 +1,5 @@
 """Hosts and peers for threads that wait."""
 
-import sys
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Literal, TypedDict
@@ -9,9 +8,6 @@ from typing_extensions import Unpack
 
 from incast import _core
 from incast._core import IncastError
-
-if sys.platform != "linux":
-    raise ImportError("incast.udp needs Linux: it uses UDP_SEGMENT, sendmmsg and SO_TIMESTAMPING")
 
 Path = PathLike[str] | str
 Priority = Literal["by-size", "high", "low"]

@@ -16,6 +16,9 @@ pub(crate) fn heard<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
+    if cfg!(target_os = "emscripten") {
+        return Ok(py.detach(work)); // a browser starts no threads, and nobody presses Ctrl-C
+    }
     let (send, receive) = channel();
     let worker = thread::spawn(move || {
         let _ = send.send(work()); // nobody may be waiting any more

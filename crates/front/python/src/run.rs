@@ -157,6 +157,8 @@ pub(crate) fn run(
     let traces = trace_config(&traces)?;
     let threads = threads.map(str::parse::<Threads>).transpose();
     let threads = threads.map_err(|error| ParameterError::new_err(error.to_string()))?;
+    // A browser starts none.
+    let threads = if cfg!(target_os = "emscripten") { Some(Threads::Count(1)) } else { threads };
     let raised = Raised::default();
     let simulation = py
         .detach(|| {
