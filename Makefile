@@ -15,6 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TOOLS     := $(VENV)/.stamp-tools
 EXTENSION := $(VENV)/.stamp-extension
 SITE      := $(VENV)/.stamp-site
+ZIG       := $(VENV)/.stamp-wheels
 RUST      := Cargo.toml Cargo.lock $(shell find crates -path crates/real/kernel -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
 
 # Modules that a macro names, which cargo fmt does not find.
@@ -24,11 +25,11 @@ KERNEL_PROGRAMS := $(wildcard crates/real/kernel/src/programs/*.rs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup page demo test check check-rust test-rust test-python kernel wheels test-kernel test-kernels search fuzz miri bench bench-ns3 book docs audit fmt lock clean
+.PHONY: help setup page demo test check check-rust test-rust test-python kernel wheels wheels-everywhere test-kernel test-kernels search fuzz miri bench bench-ns3 book docs audit fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
-	@sed -n 's/^\([a-z0-9-]*\):.*  ## /  \1 /p' $(MAKEFILE_LIST) | awk '{ n = $$1; $$1 = ""; printf "  %-12s%s\n", n, $$0 }'
+	@sed -n 's/^\([a-z0-9-]*\):.*  ## /  \1 /p' $(MAKEFILE_LIST) | awk '{ n = $$1; $$1 = ""; printf "  %-18s%s\n", n, $$0 }'
 
 setup: $(EXTENSION)  ## set everything up in .venv, or nothing when nothing has changed
 	@echo 'Ready: $(BIN)/incast'
@@ -108,17 +109,27 @@ kernel: setup  ## build incast-kernel, for `incast kernel`: congestion control f
 	for algorithm in $(KERNEL_PROGRAMS:crates/real/kernel/src/programs/%.rs=%); do $(BIN)/incast-kernel object $$algorithm --out crates/real/kernel/target/objects || exit 1; done
 
 wheels: setup  ## wheels of incast, with the page where it can be built, and, where there is clang, of incast-kernel, in target/wheels
-	@if command -v npm >/dev/null && [ -d "$$(rustc --print target-libdir --target $(WASM))" ]; then \
-		$(MAKE) --no-print-directory page; \
-	else \
-		echo 'note: the page is not built without npm and the target $(WASM); the wheel has the one that is there, if any' >&2; \
-	fi
+	@$(page_where_possible)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin build --release --locked --out target/wheels
 	@if missing=$$($(kernel_missing)); [ -n "$$missing" ]; then \
 		echo "skipped: no wheel of incast-kernel is built: $$missing is missing"; \
 	else \
 		cd packaging/kernel && $(CURDIR)/$(BIN)/maturin build --release --locked --out $(CURDIR)/target/wheels; \
 	fi
+
+define page_where_possible
+if command -v npm >/dev/null && [ -d "$$(rustc --print target-libdir --target $(WASM))" ]; then \
+	$(MAKE) --no-print-directory page; \
+else \
+	echo 'note: the page is not built without npm and the target $(WASM); the wheel has the one that is there, if any' >&2; \
+fi
+endef
+
+# TARGETS=aarch64-apple-darwin and such are some of them. Each is compiled anew: minutes.
+wheels-everywhere: $(ZIG)  ## wheels of incast for Linux, macOS and Windows, cross-compiled with Zig, in target/wheels
+	@$(require_rust)
+	@$(page_where_possible)
+	PATH=$(CURDIR)/$(BIN):$$PATH $(VENV)/wheels/bin/python packaging/wheels/cross.py --out target/wheels $(TARGETS)
 
 # On a kernel where this process may attach programs; what is missing is said by the tests, or here.
 test-kernel: setup  ## the tests of the programs for Linux TCP, where this machine allows them
@@ -210,12 +221,14 @@ fmt: $(TOOLS)  ## format Rust and Python in place
 	$(BIN)/ruff format
 
 # Universal: one file for Python 3.10 to 3.14. What `incast` needs comes from pyproject.toml, tools from dev.in.
-lock: $(TOOLS)  ## renew requirements/dev.lock and requirements/docs.lock
+lock: $(TOOLS)  ## renew the locks in requirements
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.10 --extra cluster --extra fluid --extra learn --extra reproduce --extra tune \
 		--custom-compile-command 'make lock' \
 		--output-file requirements/dev.lock pyproject.toml requirements/dev.in
-	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.10 \
-		--custom-compile-command 'make lock' --output-file requirements/docs.lock requirements/docs.in
+	for tools in docs wheels; do \
+		$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.10 \
+			--custom-compile-command 'make lock' --output-file requirements/$$tools.lock requirements/$$tools.in || exit 1; \
+	done
 
 clean:  ## remove everything that was made, results included
 	rm -rf $(VENV) target crates/real/kernel/target results .pytest_cache .mypy_cache .ruff_cache
@@ -233,11 +246,19 @@ $(TOOLS): requirements/dev.lock
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r $< || $(INSTALL) $<
 	@touch $@
 
-# What the site takes is in an environment of its own, which `make docs` alone makes: it needs other versions.
+# What the site and the wheels take is in environments of their own, which `make docs` and `make
+# wheels-everywhere` alone make: the site needs other versions, and Zig is large.
 $(SITE): requirements/docs.lock $(TOOLS)
-	$(BIN)/python -m venv --clear $(VENV)/site
-	VIRTUAL_ENV=$(CURDIR)/$(VENV)/site $(BIN)/uv pip install --quiet --require-hashes -r $< || $(VENV)/site/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
+	$(call environment,$(VENV)/site)
+
+$(ZIG): requirements/wheels.lock $(TOOLS)
+	$(call environment,$(VENV)/wheels)
+
+define environment
+	$(BIN)/python -m venv --clear $(1)
+	VIRTUAL_ENV=$(CURDIR)/$(1) $(BIN)/uv pip install --quiet --require-hashes -r $< || $(1)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
 	@touch $@
+endef
 
 # The dependencies are all there by now: maturin's pip has nothing to fetch, nor to say.
 $(EXTENSION): $(TOOLS) pyproject.toml $(RUST)
