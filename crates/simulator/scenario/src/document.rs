@@ -96,30 +96,58 @@ impl Document {
     /// # Errors
     /// An assignment has no "=", or the scenario with them is wrong.
     pub fn with_set<S: AsRef<str>>(&self, assignments: &[S]) -> Result<Self, ScenarioError> {
-        let all = assignments.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
-        let fail = |assignment: &str, message: String| ScenarioError::Assignment {
-            assignment: assignment.to_owned(),
-            message,
-        };
+        let assignments: Vec<_> = assignments.iter().map(AsRef::as_ref).collect();
+        self.set(&assignments).map_err(|wrong| {
+            let (assignment, message) = match wrong {
+                Wrong::Assignment(assignment, message) => (assignment, message),
+                Wrong::Together(message) => {
+                    (self.blamed(assignments, &message).join(", "), message)
+                }
+            };
+            ScenarioError::Assignment { assignment, message }
+        })
+    }
+
+    fn set(&self, assignments: &[&str]) -> Result<Self, Wrong> {
         let mut table: toml::Table = self
             .text
             .parse()
-            .map_err(|error: toml::de::Error| fail(&all, error.message().into()))?;
-        for assignment in assignments.iter().map(AsRef::as_ref) {
+            .map_err(|error: toml::de::Error| Wrong::Together(error.message().into()))?;
+        for assignment in assignments {
             let parts = assignment.split_once('=').ok_or(AssignError::NoKey);
             parts
                 .and_then(|(path, value)| {
                     let keys: Vec<_> = path.trim().split('.').collect();
                     assign(&mut table, &keys, parse_value(value.trim()))
                 })
-                .map_err(|error| fail(assignment, error.to_string()))?;
+                .map_err(|error| Wrong::Assignment((*assignment).into(), error.to_string()))?;
         }
-        let text = toml::to_string(&table).map_err(|error| fail(&all, error.to_string()))?;
+        let text = toml::to_string(&table).map_err(|error| Wrong::Together(error.to_string()))?;
         let mut files = Files::of(&self.file, self.files.formats, self.files.texts.clone());
-        let scenario = read(&text, &mut files).map_err(|fault| fail(&all, fault.into_message()))?;
+        let scenario =
+            read(&text, &mut files).map_err(|fault| Wrong::Together(fault.into_message()))?;
         files.forget_others();
         let (name, file) = (self.name.clone(), self.file.clone());
         Ok(Self { name, file, text, files, scenario })
+    }
+
+    /// The assignments that it takes to be wrong in the way of `message`. The others are left out
+    /// one by one, as long as the scenario is wrong in the same way.
+    fn blamed<'a>(&self, mut assignments: Vec<&'a str>, message: &str) -> Vec<&'a str> {
+        let same =
+            |some: &[&str]| matches!(self.set(some), Err(Wrong::Together(m)) if m == message);
+        let mut place = 0;
+        while place < assignments.len() {
+            let mut others = assignments.clone();
+            others.remove(place);
+            if same(&others) {
+                // One that had to stay before may be left out now.
+                (assignments, place) = (others, 0);
+            } else {
+                place += 1;
+            }
+        }
+        assignments
     }
 
     /// The file's name without folder and extension.
@@ -188,6 +216,14 @@ fn parse_value(text: &str) -> toml::Value {
         .ok()
         .and_then(|mut table| table.remove("value"))
         .unwrap_or_else(|| toml::Value::String(text.to_owned()))
+}
+
+/// Why a scenario cannot be changed.
+enum Wrong {
+    /// One assignment has no place in it.
+    Assignment(String, String),
+    /// The scenario with all of them is wrong.
+    Together(String),
 }
 
 /// An assignment that does not fit the scenario.

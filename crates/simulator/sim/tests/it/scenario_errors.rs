@@ -446,3 +446,22 @@ fn assignments_are_judged_together() {
         assert_eq!(document.with_set(&set).unwrap().scenario().run.warmup, Span::from_ms(20));
     }
 }
+
+#[test]
+fn an_error_names_the_assignments_that_it_takes() {
+    let document = Document::parse(GOOD.to_owned(), "good.toml").unwrap();
+    let blamed = |set: &[&str]| document.with_set(set).unwrap_err().to_string();
+    for (set, culprits) in [
+        (&["run.duration=9ms", "run.warmup=1sec", "run.seed=3"][..], "run.warmup=1sec"),
+        (&["run.seed=3", "run.durtion=5ms"], "run.durtion=5ms"),
+        // Wrong in two ways, of which the first is told.
+        (&["transport.segment=1MB", "run.warmup=1sec", "run.seed=3"], "run.warmup=1sec"),
+        // Each of the two alone is right.
+        (&["run.warmup=8ms", "run.seed=3", "run.duration=7ms"], "run.warmup=8ms, run.duration=7ms"),
+        // Without the first, the second is wrong: it is blamed for nothing else.
+        (&["run.duration=50ms", "run.warmup=20ms", "cc.slow.beta=99"], "cc.slow.beta=99"),
+    ] {
+        let text = blamed(set);
+        assert!(text.starts_with(&format!("{culprits}: ")), "{set:?}: {text}");
+    }
+}
