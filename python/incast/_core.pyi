@@ -46,6 +46,8 @@ __all__ = [
     "build_profile",
     "check_tree",
     "described_stream",
+    "doubt_sentences",
+    "doubted_tables",
     "import_files",
     "know_algorithm",
     "know_compiled",
@@ -57,6 +59,7 @@ __all__ = [
     "read_results",
     "restore_scenario",
     "run",
+    "run_doubts",
     "schema",
     "summary_figures",
     "trace_names",
@@ -81,6 +84,9 @@ most_threads: Final[int]
 
 trace_names: Final[list[str]]
 """The names of what can be recorded event by event."""
+
+doubted_tables: Final[list[str]]
+"""The names of the tables that `run_doubts` looks at."""
 
 class _Cost(TypedDict):
     hosts: int
@@ -402,6 +408,31 @@ class Run:
     @property
     def tables(self) -> list[Table]:
         """All tables of the run, traces included."""
+
+def run_doubts(
+    tables: Sequence[tuple[str, object]],
+    text: str,
+    *,
+    dropped: bool,
+    simulated_s: float | None,
+    duration_s: float,
+    warmup_s: float,
+    cooldown_s: float,
+    drain_s: float | None,
+) -> str:
+    """The numbers by which a run that has come to its end is doubted, as a JSON text.
+
+    `tables` are those in `doubted_tables` that the run has, with their names. One that is not of
+    the core has `__arrow_c_stream__`, whose columns are numbers of 64 bits or text. `text` is that
+    of the scenario.
+    """
+
+def doubt_sentences(points: str) -> list[str]:
+    """A sentence for each cause of doubt.
+
+    `points` is a JSON list of pairs: the name of a point, and a list of pairs of a scheme and the
+    doubts of each of its seeds. Raises `ValueError` when it is none.
+    """
 
 def run(
     scenario: Scenario,

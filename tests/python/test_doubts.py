@@ -17,6 +17,7 @@ from incast.api.result import Results
 from incast.figures import distributions, latency
 from incast.results import doubts, measures, seeds, sweeps
 from incast.results.axes import Axis, points
+from incast.results.study_files import Outcome, StudyFolder
 from incast.terminal import numbers, report
 from synthetic import FakeRun, made_up
 
@@ -388,7 +389,9 @@ def test_sentences_that_differ_in_numbers_are_of_one_cause() -> None:
 
 def test_seeds_are_judged_together() -> None:
     def seen(first: float, second: float) -> doubts.Doubts:
-        return (doubts.Halves("rate", first, second, 0.1),)
+        return (
+            {"type": "halves", "figure": "rate", "first": first, "second": second, "error": 0.1},
+        )
 
     assert doubts.sentences([("", {"timely": [seen(10, 8)]})])
     assert not doubts.sentences([("", {"timely": [seen(10, 8), seen(8, 10)]})])
@@ -416,15 +419,12 @@ def test_the_drain_that_is_named_does_and_its_limit_is_told(command: Command) ->
     assert command("show", "short").err == short.err
 
 
-def test_a_drain_has_room_for_the_first_timeout_where_packets_were_dropped(
-    short: incast.Scenario,
-) -> None:
-    late = {
-        "traffic": ["all"], "bytes": [1000], "delivered_bytes": [0], "ideal_us": [10.0],
-        "completion_us": [None], "finished": [0], "elapsed_us": [1000.0],
-    }  # fmt: skip
-    tables = {"messages": pl.DataFrame(late)}
-    assert doubts._left_us("all", tables, None) == 1000.0
-    assert doubts._left_us("all", tables, None, doubts._first_timeout_us(short)) == 15_000.0
-    changed = short.with_set("transport.rto_initial=3ms")
-    assert doubts._first_timeout_us(changed) == 3000.0
+def test_numbers_that_nothing_is_doubted_by_are_of_a_damaged_file(tmp_path: Path) -> None:
+    folder = StudyFolder(tmp_path, "sweep")
+    folder.claim()
+    seen: doubts.Doubts = ({"type": "limit", "left": 3, "drain_us": 100.0, "left_us": None},)
+    for key in ("whole", "damaged"):
+        folder.put(key, "timely", 1, Outcome({"drops": 0}, doubts=seen))
+    file = tmp_path / "runs" / "damaged.json"
+    file.write_text(file.read_text().replace('"left":3', '"left":-3'))
+    assert folder.kept(["whole", "damaged"]) == {"whole": Outcome({"drops": 0}, doubts=seen)}

@@ -19,7 +19,7 @@ from incast._core import IncastError, Scenario
 from incast.base import inputs, staging
 from incast.results import store
 from incast.results.columns import TableInfo
-from incast.results.doubts import Doubt
+from incast.results.doubts import Doubts, sentences
 from incast.results.store import OutputError
 
 _RUNS = "runs"
@@ -35,10 +35,14 @@ class Outcome(msgspec.Struct, frozen=True):
     error: str | None = None
     seconds: float = 0.0
     """The time that it took of a core."""
-    doubts: tuple[Doubt, ...] = ()
+    doubts: Doubts = ()
     """The numbers by which doubts about the run are judged."""
     sizes: Mapping[str, list[Any]] = msgspec.field(default_factory=dict)
     """The columns of completion times by size, of sizes that have messages; sweeps keep them."""
+
+    def __post_init__(self) -> None:
+        """Refuses numbers that nothing is doubted by."""
+        sentences([("", {"": [self.doubts]})])
 
 
 class _Kept(msgspec.Struct, frozen=True):

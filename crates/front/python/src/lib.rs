@@ -4,6 +4,7 @@
 
 mod algorithms;
 mod control;
+mod doubts;
 mod errors;
 mod foreign;
 mod heard;
@@ -19,6 +20,7 @@ mod udp;
 mod workloads;
 
 use incast_sim::TraceConfig;
+use incast_sim::doubts::LOOKED_AT;
 use incast_sim::scenario::Threads;
 use pyo3::prelude::*;
 
@@ -31,6 +33,8 @@ mod _core {
         Ack, Declared, Delivery, Demand, Flow, Hop, Limits, Loss, RttSample, Sent, Spurious,
         know_algorithm, know_compiled, know_table, native_fields,
     };
+    #[pymodule_export]
+    use super::doubts::{doubt_sentences, run_doubts};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::errors::SecurityError;
@@ -55,13 +59,14 @@ mod _core {
     #[pymodule_export]
     use super::workloads::{Workload, workloads};
 
-    use super::{Bound, PyModule, PyModuleMethods, PyResult, Threads, TraceConfig};
+    use super::{Bound, LOOKED_AT, PyModule, PyModuleMethods, PyResult, Threads, TraceConfig};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("most_threads", Threads::MOST)?;
         module.add("trace_names", TraceConfig::NAMES)?;
+        module.add("doubted_tables", LOOKED_AT.map(|(name, _)| name))?;
         module.add("build_profile", if cfg!(debug_assertions) { "debug" } else { "release" })
     }
 }

@@ -27,7 +27,7 @@ impl Table {
         (0..all.len()).map(|place| Self { all: Arc::clone(all), place }).collect()
     }
 
-    fn get(&self) -> &incast_sim::Table {
+    pub(crate) fn get(&self) -> &incast_sim::Table {
         &self.all[self.place]
     }
 }
@@ -94,14 +94,7 @@ pub(crate) fn described_stream<'py>(
     doc: String,
     columns: HashMap<String, HashMap<String, String>>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    let wrong = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
-    let capsule = rows.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
-    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-    #[expect(unsafe_code, reason = "the Arrow C stream interface hands streams over by pointer")]
-    // SAFETY: a capsule of this name points to a stream, which lives as long as the capsule. The
-    // stream is moved out, and an empty one is left behind.
-    let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
-    let reader = RecordBatchStreamReader::try_new(stream).map_err(|error| wrong(&error))?;
+    let reader = stream(rows)?;
     let plain = reader.schema();
     let fields = plain.fields().iter().map(|field| {
         let about = columns.get(field.name()).cloned().unwrap_or_default();
@@ -114,4 +107,16 @@ pub(crate) fn described_stream<'py>(
     let batches = reader.map(move |batch| batch?.with_schema(Arc::clone(&own)));
     let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema)));
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+}
+
+/// The rows of an object that has `__arrow_c_stream__`.
+pub(crate) fn stream(rows: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
+    let capsule = rows.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
+    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+    #[expect(unsafe_code, reason = "the Arrow C stream interface hands streams over by pointer")]
+    // SAFETY: a capsule of this name points to a stream, which lives as long as the capsule. The
+    // stream is moved out, and an empty one is left behind.
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
+    RecordBatchStreamReader::try_new(stream)
+        .map_err(|error| PyValueError::new_err(error.to_string()))
 }

@@ -12,7 +12,8 @@
 //! * `network`: links, switches with shared buffers and PFC, hosts with an
 //!   [`Endpoint`](incast_transport::Endpoint) and a NIC, and the calendar of their events;
 //! * [`metrics`]: histograms and time-weighted queue lengths, streamed;
-//! * [`Simulation`] runs, and its [`Report`] has a summary and [`Table`]s.
+//! * [`Simulation`] runs, and its [`Report`] has a summary and [`Table`]s;
+//! * [`warnings()`] are told before a run, and [`doubts`] after it.
 
 #![cfg_attr(
     test,
@@ -21,6 +22,7 @@
 
 mod build;
 mod cost;
+pub mod doubts;
 mod facts;
 mod ideal;
 mod look;
