@@ -95,6 +95,8 @@ class _Cost(TypedDict):
     messages: float
     packet_hops: float
     seconds: float
+    faster: str
+    """The setting that reduces the part of the time that is largest."""
     memory_bytes: float
     parts: list[tuple[str, float, str]]
     """Uses of memory, their bytes, and the setting that reduces them; the largest first."""

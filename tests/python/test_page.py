@@ -238,6 +238,8 @@ def test_what_is_too_large_is_refused_with_its_cost_and_the_command(
     said = until(browser, "!document.getElementById('error').hidden && "
                  "document.getElementById('error').textContent")  # fmt: skip
     assert re.search(r"would take about \d+ s and \d+ MB of memory here", said), said
+    # It is the packets that take the time, and not the hosts.
+    assert "run it natively, or shorten run.duration. The command" in said
     assert browser.find_element("id", "command").text == "incast run fat-tree-1024"
 
 

@@ -61,7 +61,8 @@ class FakeScenario:
         assert traces == []
         assert runs > 0
         parts = [("2 hosts", 1e6, "take fewer")]
-        return {"memory_bytes": 1e6, "seconds": 0.1, "packet_hops": 1e6, "parts": parts}
+        cost = {"memory_bytes": 1e6, "seconds": 0.1, "packet_hops": 1e6, "faster": "wait"}
+        return {**cost, "parts": parts}
 
     def open_loops(self) -> list[tuple[int, str, str]]:
         return [(0, "rpc", "poisson")]

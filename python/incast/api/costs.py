@@ -39,6 +39,8 @@ class Cost:
     what_bytes: float
     remedy: str
     """The setting that would make them fewer."""
+    faster: str
+    """The setting that would make the time shorter."""
 
     @property
     def memory(self) -> str:
@@ -63,6 +65,7 @@ def estimate(
     runs = len(names) * repeats
     found = [scenario.cost(name, traces=list(traces), runs=runs) for name in names]
     most = max(found, key=lambda one: one["memory_bytes"])
+    longest = max(found, key=lambda one: one["seconds"])
     what, what_bytes, remedy = max(most["parts"], key=lambda part: part[1])
     return Cost(
         memory_bytes=most["memory_bytes"] + _PROCESS_BYTES,
@@ -71,6 +74,7 @@ def estimate(
         what=what,
         what_bytes=what_bytes,
         remedy=remedy,
+        faster=longest["faster"],
     )
 
 
@@ -130,7 +134,8 @@ def doubt(name: str, cost: Cost, ask: Callable[[str], bool] | None) -> None:
         if ask is None:
             warnings.warn(f"{name}: {why}", CostWarning, stacklevel=4)
         elif not ask(f"{name}: {why}"):
-            raise CostError(f"{name}: not run; {cost.what}: {cost.remedy}")
+            remedy = cost.faster if cost.seconds > LONG_S else f"{cost.what}: {cost.remedy}"
+            raise CostError(f"{name}: not run; {remedy}")
 
 
 def in_bytes(count: float) -> str:

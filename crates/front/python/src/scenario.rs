@@ -341,7 +341,8 @@ fn costs<'py>(py: Python<'py>, cost: &Cost, runs: usize) -> PyResult<Bound<'py, 
     dict.set_item("connections", cost.connections)?;
     dict.set_item("messages", cost.messages)?;
     dict.set_item("packet_hops", cost.packet_hops)?;
-    dict.set_item("seconds", cost.seconds)?;
+    dict.set_item("seconds", cost.seconds())?;
+    dict.set_item("faster", cost.times.first().map(|part| part.remedy))?;
     dict.set_item("memory_bytes", cost.memory(runs))?;
     let parts = cost.parts.iter().map(|part| (part.what.as_str(), part.bytes, part.remedy));
     dict.set_item("parts", parts.collect::<Vec<_>>())?;

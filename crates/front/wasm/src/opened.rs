@@ -66,7 +66,7 @@ fn described(scenario: &Scenario, name: &str) -> Result<Value, ScenarioError> {
         "algorithm": scheme.algorithm.name(),
         "parameters": parameters(&scheme),
         "warnings": incast_sim::warnings(scenario, name, &scheme),
-        "seconds": cost.seconds * SLOWER,
+        "seconds": cost.seconds() * SLOWER,
         "bytes": cost.memory(1),
         "refused": refusal(name, &cost),
     }))
@@ -85,16 +85,21 @@ fn parameters(scheme: &Scheme) -> Map<String, Value> {
 
 /// The reason why a run is too large for a page, if it is.
 pub(crate) fn refusal(scheme: &str, cost: &Cost) -> Option<String> {
-    let (seconds, bytes) = (cost.seconds * SLOWER, cost.memory(1));
-    (seconds > MOST_SECONDS || bytes > MOST_BYTES).then(|| {
-        let remedy = cost.parts.first().map_or("", |part| part.remedy);
+    let (seconds, bytes) = (cost.seconds() * SLOWER, cost.memory(1));
+    let time = cost.times.first().filter(|_| seconds > MOST_SECONDS).map(|part| part.remedy);
+    let memory = cost.parts.first().filter(|_| bytes > MOST_BYTES).map(|part| part.remedy);
+    // One remedy may do for both.
+    let memory = memory.filter(|_| memory != time);
+    let remedies: Vec<_> = time.into_iter().chain(memory).collect();
+    (!remedies.is_empty()).then(|| {
         format!(
             "{scheme} would take about {} and {} of memory here, and a page runs what takes at \
-             most {} and {}: run it natively, or {remedy}",
+             most {} and {}: run it natively, or {}",
             in_time(seconds),
             in_bytes(bytes),
             in_time(MOST_SECONDS),
             in_bytes(MOST_BYTES),
+            remedies.join(", and "),
         )
     })
 }

@@ -110,4 +110,13 @@ fn a_scenario_that_is_too_large_is_refused_with_its_time_and_memory() {
     let sentence = refused["sentence"].as_str().expect("a sentence");
     assert!(sentence.contains("timely would take about 80 s and 110 MB"), "{sentence}");
     assert!(sentence.contains("run it natively"), "{sentence}");
+    // The packets take the time, and hosts the memory: each is what would help.
+    assert!(sentence.ends_with(", or shorten run.duration"), "{sentence}");
+    let refused =
+        |changes: &[&str]| open(LARGE, changes).1.expect("right")["schemes"][0]["refused"].clone();
+    assert_eq!(refused(&["run.duration=2ms", "run.warmup=500us"]), Value::Null);
+    let more = ["run.duration=2ms", "run.warmup=500us", "run.interval=1us", "measure.series=true"];
+    let rows = refused(&more);
+    let rows = rows.as_str().expect("a sentence");
+    assert!(rows.contains("or lengthen run.interval, or set measure.series = false"), "{rows}");
 }

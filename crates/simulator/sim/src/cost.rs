@@ -43,6 +43,12 @@ const IDEAL_MESSAGE_BYTES: f64 = 3_000.0;
 
 /// The most flows without end whose paths are looked at.
 const MOST_PATHS: usize = 20_000;
+
+const FEWER_CONNECTIONS: &str = "take fewer hosts, or lower connections or fan_out of the traffic";
+const FEWER_MESSAGES: &str = "shorten run.duration, or lower the load";
+const FEWER_ROWS: &str = "lengthen run.interval, or set measure.series = false";
+const NO_IDEAL: &str = "leave out measure.ideal, or shorten run.duration";
+
 /// The memory and the time that a run will take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
@@ -56,8 +62,8 @@ pub struct Cost {
     pub messages: f64,
     /// The number of departures of packets, data or ACKs, from a link.
     pub packet_hops: f64,
-    /// The seconds on one core, about.
-    pub seconds: f64,
+    /// The seconds on one core by what takes them, about, the largest part first.
+    pub times: Vec<TimePart>,
     /// The memory by its use, the largest part first.
     pub parts: Vec<Part>,
 }
@@ -75,7 +81,21 @@ pub struct Part {
     pub remedy: &'static str,
 }
 
+/// The time that one kind of work takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimePart {
+    /// The seconds on one core.
+    pub seconds: f64,
+    /// A change of the scenario that would reduce them.
+    pub remedy: &'static str,
+}
+
 impl Cost {
+    /// The seconds on one core, about.
+    pub fn seconds(&self) -> f64 {
+        self.times.iter().map(|part| part.seconds).sum()
+    }
+
     /// The bytes of `runs` runs one after the other, whose results are kept together.
     pub fn memory(&self, runs: usize) -> f64 {
         let times = |part: &Part| if part.kept { runs.max(1) as f64 } else { 1.0 };
@@ -156,7 +176,7 @@ impl Sum {
             connections: self.connections,
             messages: self.messages,
             packet_hops,
-            seconds: work.seconds(&scheme),
+            times: work.parts(&scheme),
             parts: self.memory(scenario, net, (network, used), (rows, traced)),
         }
     }
@@ -206,19 +226,19 @@ impl Sum {
                 format!("{} connections", grouped(self.used + self.idle)),
                 used + self.idle * IDLE_CONNECTION_BYTES,
                 false,
-                "take fewer hosts, or lower connections or fan_out of the traffic",
+                FEWER_CONNECTIONS,
             ),
             part(
                 format!("{} messages", grouped(self.messages)),
                 self.messages * MESSAGE_BYTES + self.once as f64 * IDLE_CONNECTION_BYTES,
                 true,
-                "shorten run.duration, or lower the load",
+                FEWER_MESSAGES,
             ),
             part(
                 format!("{} rows of time series", grouped(rows)),
                 rows * SERIES_ROW_BYTES,
                 true,
-                "lengthen run.interval, or set measure.series = false",
+                FEWER_ROWS,
             ),
         ];
         if scenario.measure.ideal {
@@ -226,7 +246,7 @@ impl Sum {
                 format!("the ideal of {} messages", grouped(self.messages)),
                 self.messages * IDEAL_MESSAGE_BYTES,
                 false,
-                "leave out measure.ideal, or shorten run.duration",
+                NO_IDEAL,
             ));
         }
         if traced > 0.0 {

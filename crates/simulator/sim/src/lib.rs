@@ -31,7 +31,7 @@ mod routing;
 mod run;
 mod warnings;
 
-pub use cost::{Cost, Part, cost};
+pub use cost::{Cost, Part, TimePart, cost};
 pub use facts::{Buffer, Facts, Headroom, Oversubscription, Path, facts};
 pub use incast_foreign as foreign;
 pub use incast_net::{TraceConfig, WindowCounts, metrics};

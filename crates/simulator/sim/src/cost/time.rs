@@ -8,6 +8,8 @@ use incast_cc::param::Need;
 use incast_cc::{Bytes, CongestionControl, Flow, Rate};
 use incast_scenario::Scheme;
 
+use super::{FEWER_CONNECTIONS, FEWER_MESSAGES, FEWER_ROWS, NO_IDEAL, TimePart};
+
 /// The beginning and the end of a run.
 const RUN_S: f64 = 10e-3;
 /// A packet-hop whose data is in the caches, and the time that it waits for memory.
@@ -49,16 +51,22 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// The time of a run under `scheme`, in seconds.
-    pub(super) fn seconds(&self, scheme: &Scheme) -> f64 {
+    /// The time of a run under `scheme` by what takes it, the largest part first. The beginning and
+    /// the end of a run count with its packets.
+    pub(super) fn parts(&self, scheme: &Scheme) -> Vec<TimePart> {
         let hop = (HOP_S + COLD_HOP_S * cold(self.network, HALF_OF_NETWORK)) * times(scheme);
         let ideal = if self.ideal { self.hosts as f64 * IDEAL_MESSAGE_S } else { 0.0 };
-        RUN_S
-            + self.packet_hops * hop
-            + self.acks * COLD_BURST_S * cold(self.used, HALF_OF_CONNECTIONS)
-            + self.connections as f64 * CONNECTION_S
-            + self.messages * (MESSAGE_S + ideal)
-            + self.rows * SERIES_ROW_S
+        let acks = self.acks * COLD_BURST_S * cold(self.used, HALF_OF_CONNECTIONS);
+        let part = |seconds, remedy| TimePart { seconds, remedy };
+        let mut parts = vec![
+            part(RUN_S + self.packet_hops * hop + acks, "shorten run.duration"),
+            part(self.connections as f64 * CONNECTION_S, FEWER_CONNECTIONS),
+            part(self.messages * MESSAGE_S, FEWER_MESSAGES),
+            part(self.rows * SERIES_ROW_S, FEWER_ROWS),
+            part(self.messages * ideal, NO_IDEAL),
+        ];
+        parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        parts
     }
 }
 
