@@ -191,9 +191,22 @@ def sets(browser: Browser, assignment: str) -> None:
     )
 
 
-def test_a_wrong_value_is_not_kept_and_what_is_refused_leaves_no_figures(
-    browser: Browser, address: str
-) -> None:
+WARNINGS = "[...document.querySelectorAll('#warnings li')].map(one => one.textContent)"
+
+
+def controls(browser: Browser, key: str, value: str) -> None:
+    """Writes a value into the field of a control."""
+    browser.execute_script(
+        "const label = [...document.querySelectorAll('.control label')]"
+        ".find(one => one.lastChild.textContent === arguments[0]);"
+        "const field = document.getElementById(label.htmlFor); field.value = arguments[1];"
+        "field.dispatchEvent(new Event('change'))",
+        key,
+        value,
+    )
+
+
+def test_a_wrong_value_is_said_at_its_field_and_not_kept(browser: Browser, address: str) -> None:
     shows(browser, address, link("incast", ["timely"], ["run.duration=20ms", "run.warmup=5ms"]))
     ended(browser)
     kept = browser.current_url
@@ -201,7 +214,13 @@ def test_a_wrong_value_is_not_kept_and_what_is_refused_leaves_no_figures(
     said = until(browser, "!document.getElementById('assign-error').hidden && "
                  "document.getElementById('assign-error').textContent")  # fmt: skip
     assert '"1sec" has the wrong unit' in said
+    # No other change is blamed.
+    assert said.startswith("run.duration=1sec: ")
     assert said.endswith("run.duration stays 20ms.")
+    sets(browser, "run.duraton=1ms")
+    until(browser, "document.getElementById('assign-error').textContent.includes('duraton')")
+    said = browser.find_element("id", "assign-error").text
+    assert said.endswith('did you mean "duration"? run.duraton stays as it is.')
     assert browser.current_url == kept
     drawn = "document.querySelectorAll('#charts canvas, #networks canvas').length"
     assert browser.execute_script(f"return {drawn}") > 4
@@ -209,26 +228,41 @@ def test_a_wrong_value_is_not_kept_and_what_is_refused_leaves_no_figures(
     sets(browser, "switch.pfc.enabled=false")
     until(browser, "location.hash.includes('enabled%3Dfalse')")
     ended(browser)
-    warnings = "[...document.querySelectorAll('#warnings li')].map(one => one.textContent)"
     scenario = scenarios.load("incast").with_set(
         "run.duration=20ms", "run.warmup=5ms", "switch.pfc.enabled=false"
     )
-    assert browser.execute_script(f"return {warnings}") == scenarios.warnings(scenario, ["timely"])
+    first, *_ = scenarios.warnings(scenario, ["timely"])
+    assert first in browser.execute_script(f"return {WARNINGS}")
     assert browser.execute_script("return document.querySelector('#warnings li').checkVisibility()")
-    # A control is not asked first: what it gives is refused, until it is undone.
-    browser.execute_script(
-        "const label = [...document.querySelectorAll('#settings label')]"
-        ".find(one => one.lastChild.textContent === 'traffic.0.start_spread');"
-        "const field = document.getElementById(label.htmlFor); field.value = '1sec';"
-        "field.dispatchEvent(new Event('change'))"
-    )
+    # A control, and the field of the seed, do as that one does.
+    kept, command = browser.current_url, browser.find_element("id", "command").text
+    controls(browser, "traffic.0.start_spread", "1sec")
+    wrong = "document.querySelector('.control .error:not([hidden])')"
+    said = until(browser, f"{wrong}?.textContent")
+    assert said.startswith('traffic.0.start_spread=1sec: "1sec" has the wrong unit')
+    assert said.endswith("traffic.0.start_spread stays 100us.")
+    field = f"{wrong}.parentElement.querySelector('[aria-invalid=true]')"
+    assert browser.execute_script(f"return {field}.getAttribute('aria-describedby')"
+                                  f" === {wrong}.id")  # fmt: skip
+    choose(browser, "seed", "many")
+    said = until(browser, "document.getElementById('seed-error').textContent")
+    assert said.startswith('seed "many": expected a whole number from 0 to')
+    assert said.endswith("The seed stays 1.")
+    assert browser.execute_script("return document.getElementById('error').hidden")
+    assert browser.execute_script(f"return {drawn}") > 4
+    assert browser.find_element("id", "run").is_enabled()
+    assert browser.current_url == kept
+    assert browser.find_element("id", "command").text == command
+    controls(browser, "traffic.0.start_spread", "1ms")
+    until(browser, "location.hash.includes('start_spread%3D1ms')")
+    until(browser, f"{wrong} === null && document.getElementById('seed-error').hidden")
+    ended(browser)
+    # A scenario that is refused leaves nothing of the one before.
+    choose(browser, "scenario", "fat-tree-1024")
     until(browser, "!document.getElementById('error').hidden")
     left = "document.querySelectorAll('figure, #summary td, #tables td').length"
     assert browser.execute_script(f"return {left}") == 0
     assert not browser.find_element("id", "run").is_enabled()
-    browser.execute_script("document.querySelector('#changes li:last-child button').click()")
-    until(browser, "document.getElementById('error').hidden")
-    assert browser.find_element("id", "run").is_enabled()
 
 
 def test_what_is_too_large_is_refused_with_its_cost_and_the_command(

@@ -4,8 +4,11 @@ import { h, inWords } from "./dom.js";
 import { Scale, quantity } from "./quantity.js";
 import type { About, Algorithm, Opened, Parameter, Schema, Value } from "./types.js";
 
-/** Called when a value was chosen: its path, and the text that `--set` takes. */
-export type Change = (path: string, value: string) => void;
+/** Called with what is wrong with a value, or nothing. */
+export type Say = (wrong: string) => void;
+
+/** Called when a value was chosen: its path, the text that `--set` takes, and where to say of it. */
+export type Change = (path: string, value: string, say: Say) => void;
 
 interface Setting {
   path: string;
@@ -109,6 +112,16 @@ function text(value: Value): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
+/** What says at a field that its value is wrong, or no longer. */
+export function sayer(field: HTMLElement, place: HTMLElement): Say {
+  field.setAttribute("aria-describedby", place.id);
+  return (wrong) => {
+    place.hidden = wrong === "";
+    place.textContent = wrong;
+    field.setAttribute("aria-invalid", String(wrong !== ""));
+  };
+}
+
 let number = 0;
 
 /** A labelled control of one value: a switch, a menu, or a field with a slider. */
@@ -117,6 +130,7 @@ class Control {
   readonly #field: HTMLInputElement | HTMLSelectElement;
   readonly #slider: HTMLInputElement | null = null;
   readonly #scale: Scale | null = null;
+  readonly #say: Say;
 
   constructor(
     path: string,
@@ -144,12 +158,14 @@ class Control {
         this.#slider = h("input", { type: "range", min: "0", max: String(Scale.STEPS), "aria-label": `${label}, slider` });
       }
     }
-    this.#field.addEventListener("change", () => change(path, this.#field.value));
+    const error = h("p", { class: "error", id: `${id}-error`, role: "alert", hidden: true });
+    this.#say = sayer(this.#field, error);
+    this.#field.addEventListener("change", () => change(path, this.#field.value, this.#say));
     this.#slider?.addEventListener("input", () => {
       const chosen = this.#scale?.at(Number(this.#slider?.value)) ?? "";
       this.#field.value = chosen;
       this.#slider?.setAttribute("aria-valuetext", chosen);
-      change(path, chosen);
+      change(path, chosen, this.#say);
     });
     const shownHelp = h("p", { class: "help", id: `${id}-help`, hidden: true }, help);
     const more = h("button", { type: "button", class: "more", "aria-expanded": "false", "aria-controls": `${id}-help`, "aria-label": `About ${label}` }, "?");
@@ -164,6 +180,7 @@ class Control {
       help ? more : null,
       this.#field,
       this.#slider,
+      error,
       help ? shownHelp : null,
     );
     this.update(value);
@@ -171,7 +188,10 @@ class Control {
 
   update(value: Value): void {
     const shown = text(value);
-    if (document.activeElement !== this.#field) this.#field.value = shown;
+    if (document.activeElement !== this.#field) {
+      this.#field.value = shown;
+      this.#say("");
+    }
     const found = this.#scale && quantity(shown);
     if (this.#slider && this.#scale && found && document.activeElement !== this.#slider) {
       this.#slider.value = String(this.#scale.position(found));

@@ -2,7 +2,7 @@
 
 import shipped from "virtual:scenarios";
 import { Charts } from "./charts.js";
-import { Panel, paths } from "./controls.js";
+import { Panel, type Say, paths, sayer } from "./controls.js";
 import { by, copy, download, h, shown, time } from "./dom.js";
 import { desk } from "./desk.js";
 import { Editor } from "./editor.js";
@@ -43,6 +43,8 @@ const [runButton, pauseButton] = [by<HTMLButtonElement>("run"), by<HTMLButtonEle
 const [pace, seed, timeline] = [by<HTMLSelectElement>("pace"), by<HTMLInputElement>("seed"), by<HTMLInputElement>("time")];
 const [scenarioMenu, addScheme] = [by<HTMLSelectElement>("scenario"), by<HTMLSelectElement>("add-scheme")];
 
+const saySeed = sayer(seed, by("seed-error"));
+
 function shippedText(name: string): string | undefined {
   return shipped.find((one) => one.name === name)?.text;
 }
@@ -55,8 +57,6 @@ function mistaken(mistake: Mistake | null): void {
   editor.mark(mistake);
 }
 
-let changing = 0;
-
 /** The changes with one more. */
 function changesWith(path: string, value: string): Map<string, string> {
   const changes = new Map(state.changes);
@@ -65,33 +65,60 @@ function changesWith(path: string, value: string): Map<string, string> {
   return changes;
 }
 
-function change(path: string, value: string): void {
-  state.changes = changesWith(path, value);
+let changing = 0;
+/** The last value of each path that was moved, and where to say of it. */
+const moved = new Map<string, { value: string; say: Say }>();
+
+/** Takes a value of a control, soon: a slider moves on. */
+function change(path: string, value: string, say: Say): void {
+  moved.set(path, { value, say });
   clearTimeout(changing);
-  changing = window.setTimeout(() => void refresh(), 120);
+  changing = window.setTimeout(() => {
+    const all = [...moved];
+    moved.clear();
+    for (const [path, { value, say }] of all) void set(path, value).then(say);
+  }, 120);
 }
 
-/** Sets what `--set` would take. What gives no scenario is said, and not kept. */
-async function assign(text: string): Promise<void> {
-  const at = text.indexOf("=");
-  const [path, value] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
-  let wrong = "";
-  if (at <= 0) wrong = `${JSON.stringify(text)}: expected KEY=VALUE, such as run.duration=50ms.`;
-  else {
-    try {
-      await desk.ask<Opened>({ ask: "open", ...open({ ...state, changes: changesWith(path, value) }) });
-    } catch (error) {
-      const before = valueAt(path, opened?.values);
-      wrong = `${error instanceof Error ? error.message : String(error)}. ${path} stays ${before ?? "as it is"}.`;
-    }
+/** The judgement of the last value. Each waits for the one before it. */
+let judging: Promise<unknown> = Promise.resolve();
+
+/** Takes what `--set` would take. */
+function set(path: string, value: string): Promise<string> {
+  const stays = () => `${path} stays ${valueAt(path, opened?.values) ?? "as it is"}`;
+  return take(() => ({ changes: changesWith(path, value) }), stays);
+}
+
+/** Takes a change of the state. What gives no scenario is said, with what stays, and not kept. */
+function take(change: () => Partial<State>, stays: () => string): Promise<string> {
+  const judged = judging.then(() => judge(change, stays));
+  judging = judged;
+  return judged;
+}
+
+async function judge(change: () => Partial<State>, stays: () => string): Promise<string> {
+  const own = state;
+  try {
+    await desk.ask<Opened>({ ask: "open", ...open({ ...state, ...change() }) });
+  } catch (error) {
+    const sentence = error instanceof Error ? error.message : String(error);
+    return `${sentence}${/[.?!]$/.test(sentence) ? "" : "."} ${stays()}.`;
   }
-  const [place, field] = [by("assign-error"), by<HTMLInputElement>("assignment")];
-  place.hidden = wrong === "";
-  place.textContent = wrong;
-  field.setAttribute("aria-invalid", String(wrong !== ""));
-  if (wrong) return;
-  field.value = "";
-  change(path, value);
+  if (own === state) {
+    Object.assign(state, change());
+    void refresh();
+  }
+  return "";
+}
+
+/** Sets what `--set` would take. */
+async function assign(text: string): Promise<void> {
+  const [at, field] = [text.indexOf("="), by<HTMLInputElement>("assignment")];
+  const wrong = at <= 0
+    ? `${JSON.stringify(text)}: expected KEY=VALUE, such as run.duration=50ms.`
+    : await set(text.slice(0, at).trim(), text.slice(at + 1).trim());
+  sayer(field, by("assign-error"))(wrong);
+  if (!wrong) field.value = "";
 }
 
 /** The value that the scenario's text has at a path, as `--set` takes it. */
@@ -159,7 +186,10 @@ function show(found: Opened): void {
   editor.show(textOf(state));
   settings.scenario(found, about);
   parameters.parameters(found, about);
-  if (document.activeElement !== seed) seed.value = state.seed || found.seed;
+  if (document.activeElement !== seed) {
+    seed.value = state.seed || found.seed;
+    saySeed("");
+  }
   scenarioMenu.value = state.text === null ? state.name : "";
   showSchemes(found);
   showChanges();
@@ -393,8 +423,9 @@ function listen(): void {
     for (const run of runs) run.order({ kind: "pace", pace: Number(pace.value) });
   });
   seed.addEventListener("change", () => {
-    state.seed = seed.value.trim() === opened?.seed ? "" : seed.value.trim();
-    void refresh();
+    const chosen = seed.value.trim() === opened?.seed ? "" : seed.value.trim();
+    const stays = () => `The seed stays ${state.seed || opened?.seed}`;
+    void take(() => ({ seed: chosen }), stays).then(saySeed);
   });
   timeline.addEventListener("input", () => {
     const last = Math.max(0, ...runs.map((run) => run.frames.length));

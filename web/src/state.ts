@@ -33,8 +33,8 @@ export function textOf(state: State): string {
 
 export function open(state: State): Open {
   const changes = [...state.changes].map(([path, value]) => `${path}=${value}`);
-  const { files, schemes } = state;
-  return { file: `${state.name}.toml`, text: textOf(state), files, changes, schemes };
+  const { files, schemes, seed } = state;
+  return { file: `${state.name}.toml`, text: textOf(state), files, changes, schemes, seed };
 }
 
 async function through(bytes: BlobPart, stream: CompressionStream | DecompressionStream): Promise<ArrayBuffer> {

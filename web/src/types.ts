@@ -148,6 +148,8 @@ export interface Open {
   files: Record<string, string>;
   changes: string[];
   schemes: string[];
+  /** The seed in digits; empty for that of the scenario. */
+  seed: string;
 }
 
 export type Bucket = [low: number, high: number, count: number];

@@ -81,6 +81,9 @@ pub struct Open {
     /// The schemes to describe; the scenario's where there are none.
     #[serde(default)]
     pub schemes: Vec<String>,
+    /// The seed to judge, in decimal digits; none where it is empty.
+    #[serde(default)]
+    pub seed: String,
 }
 
 /// The format of a table's file.

@@ -113,7 +113,10 @@ impl Session {
 
     fn open(&mut self, open: Open) -> Result<Value, Wrong> {
         *self = Self::default();
-        let Open { file, text, files, changes, schemes } = open;
+        let Open { file, text, files, changes, schemes, seed } = open;
+        if !seed.is_empty() {
+            number_of(&seed)?;
+        }
         let before = FORMATS.restore(text, &file, files)?;
         let document =
             if changes.is_empty() { before.clone() } else { before.with_set(&changes)? };
@@ -125,9 +128,7 @@ impl Session {
     fn start(&mut self, name: &str, seed: &str) -> Result<Value, Wrong> {
         (self.run, self.report, self.samples, self.least) = (None, None, 0, None);
         let scenario = self.document.as_ref().ok_or("no scenario is open")?.scenario();
-        let seed = seed.parse().map_err(|_| {
-            format!("seed {seed:?}: expected a whole number from 0 to 18446744073709551615")
-        })?;
+        let seed = number_of(seed)?;
         let scheme = scenario.scheme(name)?;
         let traces = TraceConfig::default();
         if let Some(refused) = refusal(name, &cost(scenario, &scheme, traces)) {
@@ -219,6 +220,14 @@ impl Session {
         let tables = self.report.as_ref().map_or(&[][..], |report| &report.tables);
         Ok(tables.get(number).ok_or_else(|| format!("there is no table {number}"))?)
     }
+}
+
+/// The number of a seed in decimal digits.
+fn number_of(seed: &str) -> Result<u64, Wrong> {
+    seed.parse().map_err(|_| {
+        let expected = "expected a whole number from 0 to 18446744073709551615";
+        format!("seed {seed:?}: {expected}").into()
+    })
 }
 
 /// A figure with its name; null where nothing was measured.

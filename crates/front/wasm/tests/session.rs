@@ -93,6 +93,13 @@ fn mistakes_get_the_sentence_of_the_command_line_and_their_place() {
     assert!(sentence.starts_with("run.duraton=1ms: "), "{sentence}");
     assert_eq!(wrong["line"], Value::Null);
 
+    let question = json!({ "ask": "open", "file": "some.toml", "text": INCAST, "seed": "-1" });
+    let wrong = ask(&mut Session::default(), &question).expect_err("a seed");
+    assert!(
+        wrong["sentence"].as_str().is_some_and(|text| text.starts_with("seed \"-1\": ")),
+        "{wrong}"
+    );
+
     let (mut session, opened) = open(INCAST, &[]);
     opened.expect("it is right");
     let start = json!({ "ask": "start", "scheme": "timly", "seed": "1" });
