@@ -265,6 +265,45 @@ def test_a_wrong_value_is_said_at_its_field_and_not_kept(browser: Browser, addre
     assert not browser.find_element("id", "run").is_enabled()
 
 
+# Runs that are doubted: not at rest, not finished, and a class that PFC protects and that drops.
+DOUBTED = {
+    "has not come to rest": (
+        "incast",
+        ["timely", "line-rate"],
+        ["run.duration=60ms", "run.warmup=20ms"],
+    ),
+    "had not finished": (
+        "fat-tree-web-search",
+        ["hpcc", "dctcp"],
+        ["run.duration=1ms", "run.warmup=300us", "run.cooldown=100us", "run.drain=100us"],
+    ),
+    "PFC protects it": (
+        "incast",
+        ["line-rate"],
+        ["switch.pfc.headroom=3KB", "run.duration=5ms", "run.warmup=1ms"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", DOUBTED)
+def test_the_warnings_of_a_run_are_those_of_the_command_line(
+    browser: Browser, address: str, what: str
+) -> None:
+    name, schemes, changes = DOUBTED[what]
+    shows(browser, address, link(name, schemes, changes))
+    ended(browser)
+    result = incast.run(scenarios.load(name).with_set(*changes), schemes)
+    assert any(what in text for text in result.doubts)
+    until(browser, f"{WARNINGS}.length === {len(result.warnings)}")
+    assert browser.execute_script(f"return {WARNINGS}") == result.warnings
+    # Those of another run are gone.
+    shows(browser, address, link("parking-lot", ["dctcp"]))
+    ended(browser)
+    result = incast.run("parking-lot", "dctcp")
+    until(browser, f"{WARNINGS}.length === {len(result.warnings)}")
+    assert browser.execute_script(f"return {WARNINGS}") == result.warnings
+
+
 def test_what_is_too_large_is_refused_with_its_cost_and_the_command(
     browser: Browser, address: str
 ) -> None:

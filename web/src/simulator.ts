@@ -35,6 +35,8 @@ let runs: Run[] = [];
 /** The runs whose end was told. */
 let told: Run[] = [];
 let views: NetworkView[] = [];
+/** The warnings before a run, and the doubts after it. */
+let [cautions, doubts] = [[] as string[], [] as string[]];
 let paused = false;
 /** The interval that is looked at; null for the latest. */
 let looked: number | null = null;
@@ -181,8 +183,8 @@ export async function linked(): Promise<void> {
 function show(found: Opened): void {
   by("title").textContent = found.title;
   by("description").textContent = found.description;
-  const warnings = [...found.warnings, ...found.schemes.flatMap((one) => one.warnings)];
-  by("warnings").replaceChildren(...warnings.map((text) => h("li", {}, text)));
+  cautions = [...found.warnings, ...found.schemes.flatMap((one) => one.warnings)];
+  warn();
   editor.show(textOf(state));
   settings.scenario(found, about);
   parameters.parameters(found, about);
@@ -193,6 +195,22 @@ function show(found: Opened): void {
   scenarioMenu.value = state.text === null ? state.name : "";
   showSchemes(found);
   showChanges();
+}
+
+/** Shows the warnings; doubts are old as long as the next run goes on. */
+function warn(): void {
+  const old = runs.some((run) => !run.over);
+  const items = [...cautions.map((text) => h("li", {}, text)), ...doubts.map((text) => h("li", old ? { class: "old" } : {}, text))];
+  by("warnings").replaceChildren(...items);
+}
+
+/** Asks what is doubtful of runs that have ended. */
+async function doubt(found: Run[]): Promise<void> {
+  const asked = found.map((run) => [run.scheme, run.finished?.doubts ?? []]);
+  const told = await desk.ask<string[]>({ ask: "doubts", runs: asked });
+  if (found.some((run) => !runs.includes(run))) return;
+  doubts = told;
+  warn();
 }
 
 function showChanges(): void {
@@ -238,7 +256,8 @@ function stop(): void {
 /** Takes away all that is of the scenario before. */
 function clear(): void {
   stop();
-  [runs, views, told] = [[], [], []];
+  [runs, views, told, doubts] = [[], [], [], []];
+  warn();
   by("networks").replaceChildren();
   charts.clear();
   summary(by("summary"), [], about);
@@ -267,6 +286,7 @@ function start(): void {
   document.body.dataset["state"] = "running";
   by("summary").classList.add("old");
   by("tables").classList.add("old");
+  warn();
   later();
 }
 
@@ -349,6 +369,7 @@ function ended(): void {
   void charts.addSlowdowns(runs).then(later);
   by("summary").classList.remove("old");
   by("tables").classList.remove("old");
+  void doubt(found);
 }
 
 /** The tables of a run that has ended. */

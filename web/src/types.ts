@@ -123,8 +123,12 @@ export interface Table {
   columns: Column[];
 }
 
+/** The numbers of a run by which something is doubted. The simulator makes sentences of them. */
+export type Doubt = Record<string, string | number | null>;
+
 export interface Finished {
   complete: boolean;
+  doubts: Doubt[];
   figures: Record<string, number | null>;
   tables: Table[];
   digest: string;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use incast_sim::doubts::Doubt;
 use serde::Deserialize;
 
 /// A question in JSON, such as `{"ask": "look"}`.
@@ -30,8 +31,14 @@ pub enum Ask {
     Look,
     /// The RTT samples since measurement started.
     Rtts,
-    /// The end of the run: its summary, and the description of its tables.
+    /// The end of the run: its summary, the numbers by which it is doubted, and the description of
+    /// its tables.
     Finish,
+    /// The sentences of runs that have ended, one for each cause of doubt.
+    Doubts {
+        /// The name of each scheme, and the numbers of its run.
+        runs: Vec<(String, Vec<Doubt>)>,
+    },
     /// Rows of a table as text, to be shown.
     Rows {
         /// The number of the table.

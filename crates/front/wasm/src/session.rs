@@ -1,5 +1,6 @@
 //! A session: a scenario and a run of it, which the page asks about.
 
+use incast_sim::doubts::{Doubt, of_report, sentences};
 use incast_sim::foreign::FORMATS;
 use incast_sim::scenario::{Document, ScenarioError, Threads};
 use incast_sim::{Figure, Report, Simulation, Table, TraceConfig, cost, digest};
@@ -90,6 +91,11 @@ impl Session {
             Ask::Look => self.look()?,
             Ask::Rtts => json!(self.run()?.rtts()),
             Ask::Finish => self.finish()?,
+            Ask::Doubts { runs } => {
+                let of_scheme = |(scheme, doubts): (String, Vec<Doubt>)| (scheme, vec![doubts]);
+                let schemes = runs.into_iter().map(of_scheme).collect();
+                json!(sentences(&[(String::new(), schemes)]))
+            }
             Ask::Rows { table, from, count } => tables::rows(self.table(table)?, from, count),
             Ask::Columns { table, columns } => self.columns(&table, &columns)?,
             Ask::Values { table, column } => {
@@ -189,10 +195,12 @@ impl Session {
 
     fn finish(&mut self) -> Result<Value, Wrong> {
         let report = self.run.take().ok_or(NO_RUN)?.finish();
+        let document = self.document.as_ref().ok_or(NO_RUN)?;
         let figures: Map<_, _> = report.summary.entries().into_iter().map(figure).collect();
         let answer = json!({
             "complete": report.complete,
             "figures": figures,
+            "doubts": of_report(&report, document),
             "tables": report.tables.iter().map(tables::described).collect::<Vec<_>>(),
             "digest": format!("{:016x}", digest(&report.tables)),
         });

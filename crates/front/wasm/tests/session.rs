@@ -79,6 +79,30 @@ fn a_run_in_slices_has_the_tables_of_a_run_in_one_go() {
 }
 
 #[test]
+fn a_run_that_has_not_come_to_rest_is_doubted() {
+    let doubted = |changes: &[&str], scheme: &str| {
+        let (mut session, _) = open(INCAST, changes);
+        let start = json!({ "ask": "start", "scheme": scheme, "seed": "1" });
+        let started = ask(&mut session, &start).expect("it starts");
+        let next =
+            json!({ "ask": "advance", "interval": started["intervals"], "events": u32::MAX });
+        while ask(&mut session, &next).expect("it goes on")["ended"] != true {}
+        ask(&mut session, &json!({ "ask": "finish" })).expect("it has ended")["doubts"].clone()
+    };
+    let cut = ["run.duration=60ms", "run.warmup=20ms"];
+    let runs = ["timely", "line-rate"].map(|scheme| json!([scheme, doubted(&cut, scheme)]));
+    let (mut session, _) = open(INCAST, &cut);
+    let said = ask(&mut session, &json!({ "ask": "doubts", "runs": runs })).expect("sentences");
+    let [sentence] = &said.as_array().expect("a list")[..] else { panic!("{said}") };
+    let sentence = sentence.as_str().expect("a sentence");
+    assert!(sentence.starts_with("flows: their rate together has not come to rest"), "{sentence}");
+    assert!(
+        sentence.contains(" Gb/s under timely (") && !sentence.contains("line-rate"),
+        "{sentence}"
+    );
+}
+
+#[test]
 fn mistakes_get_the_sentence_of_the_command_line_and_their_place() {
     let (_, wrong) = open("title = \"x\"\n[run]\nduraton = \"1ms\"\n", &[]);
     let wrong = wrong.expect_err("duraton");
