@@ -79,6 +79,7 @@ def test_every_figure_of_a_guide_runs_and_fits_any_reader(
         assert all(re.match(r"[\d.,]+", cell) for cell in cells), (one, cells)
         assert browser.execute_script(f"return {figure(one)}.querySelectorAll('input').length") >= 1
     fits(browser, 1280)
+    has_one_colour_for_each_scheme(browser)
     if "table-1" in GUIDES[name]:
         has_table_1(browser)
     if "lossless" in GUIDES[name]:
@@ -113,6 +114,18 @@ def test_who_wants_no_motion_sees_a_run_when_it_has_ended(browser: Browser, addr
         moved = browser.execute_script("return window.moved")
         assert ("rtt-queue" in moved) is not still
     browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
+def has_one_colour_for_each_scheme(browser: Browser) -> None:
+    """The same one in all figures of a guide, and another for another scheme."""
+    found = browser.execute_script(
+        "return [...document.querySelectorAll('.live tbody th, .live figcaption > span')]"
+        ".filter(one => one.querySelector('.key'))"
+        ".map(one => [one.textContent, one.querySelector('.key').style.background])"
+    )
+    assert found
+    assert len({label for label, _ in found}) == len({colour for _, colour in found})
+    assert len({(label, colour) for label, colour in found}) == len({one for one, _ in found})
 
 
 def has_the_swing_of_pfc_alone(browser: Browser) -> None:

@@ -1,7 +1,7 @@
 /** The live figures of the guides, by the name that their text has. */
 
 import { type Mark, QUEUES, distribution } from "./charts.js";
-import { ofScheme } from "./dom.js";
+import { colour, ofScheme } from "./dom.js";
 import { type Knob, type Line, type Live, type Measure, type Plot, type Values, each } from "./live.js";
 import { figure, overTraffic } from "./measures.js";
 import type { Run } from "./run.js";
@@ -59,8 +59,8 @@ const rtt: Record<string, Live> = {
       {
         title: "RTT in each interval", unit: "us", x: "time", measured: true,
         series: (runs, values) => runs.flatMap((run) => [
-          { label: "base + queue / rate", colour: ofScheme(1), width: 3, alpha: 0.45, x: run.traces.at_us, y: expected(run, values) },
-          { label: "measured", colour: ofScheme(0), width: 1.2, x: run.traces.at_us, y: run.traces.rtt },
+          { label: "base + queue / rate", colour: colour("--queue"), width: 3, alpha: 0.45, x: run.traces.at_us, y: expected(run, values) },
+          { label: "measured", colour: ofScheme(run.number), width: 1.2, x: run.traces.at_us, y: run.traces.rtt },
         ]),
       },
       { ...QUEUE, measured: true },

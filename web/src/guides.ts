@@ -34,10 +34,16 @@ export function show(name: string | null): void {
   const article = h("article", {});
   // The text is part of the page, and nobody else's.
   article.innerHTML = guide.html;
-  for (const spot of article.querySelectorAll<HTMLElement>("[data-live]")) {
+  const spots = [...article.querySelectorAll<HTMLElement>("[data-live]")].map((spot) => {
     const live = FIGURES[spot.dataset["live"] ?? ""];
     if (!live) throw new Error(`there is no live figure ${spot.dataset["live"]}`);
-    const figure = new LiveFigure(live);
+    return { spot, live };
+  });
+  // A line has one colour in all figures of a guide.
+  const labels = new Set(spots.flatMap(({ live }) => live.lines.map(({ label }) => label)));
+  const numbers = new Map([...labels].map((label, number) => [label, number]));
+  for (const { spot, live } of spots) {
+    const figure = new LiveFigure(live, numbers);
     figure.element.id = spot.dataset["live"] ?? "";
     shown.push(figure);
     spot.replaceWith(figure.element);

@@ -93,7 +93,8 @@ export class LiveFigure {
   #drawing = false;
   #begun = false;
 
-  constructor(private readonly live: Live) {
+  /** `numbers` has the place of each line's colour, by its label. */
+  constructor(private readonly live: Live, private readonly numbers: ReadonlyMap<string, number>) {
     for (const { name, start } of live.knobs) this.#values[name] = start;
     this.#plots = live.plots.map((plot) => ({ plot, figure: new Figure(plot.title, plot.unit, { x: plot.x, least: plot.x === "rtt" ? 1 : 0 }) }));
     // The answer is folded: the reader looks first.
@@ -169,7 +170,7 @@ export class LiveFigure {
       if (refused) throw new Mistake(refused);
       this.#error.hidden = true;
       this.#opened = opened;
-      this.#runs = this.live.lines.map(({ label, scheme }, number) => new Run(scheme, number, opened[number]!.network, label, () => this.#later()));
+      this.#runs = this.live.lines.map(({ label, scheme }, place) => new Run(scheme, this.#number(label), opened[place]!.network, label, () => this.#later()));
       this.#views = this.live.network ? this.#runs.map((run) => new NetworkView(run)) : [];
       this.#networks.replaceChildren(...this.#views.map((view) => view.element));
       this.#runs.forEach((run, number) => run.start(open(states[number]!), opened[number]!.seed, 0));
@@ -177,6 +178,10 @@ export class LiveFigure {
     } catch (error) {
       this.#failed(error instanceof Mistake ? error : new Mistake(String(error)));
     }
+  }
+
+  #number(label: string): number {
+    return this.numbers.get(label) ?? 0;
   }
 
   #failed(mistake: Mistake): void {
@@ -248,7 +253,8 @@ export class LiveFigure {
     if (table) {
       const values = await Promise.all(this.#runs.map((run) => Promise.all(table.measures.map(({ value }) => value(run)))));
       if (own !== this.#turn) return;
-      this.#table.replaceChildren(...tabled(this.live.title, table.measures, lines, values, table.source));
+      const numbers = lines.map(({ label }) => this.#number(label));
+      this.#table.replaceChildren(...tabled(this.live.title, table.measures, lines, numbers, values, table.source));
       this.#table.classList.remove("old");
     }
     const [from, until] = [this.#opened[0]?.warmup_us ?? 0, this.#opened[0]?.duration_us ?? 0];
@@ -283,10 +289,10 @@ export class LiveFigure {
   }
 }
 
-function tabled(title: string, measures: Measure[], lines: Line[], values: (number | null)[][], source: string): HTMLElement[] {
+function tabled(title: string, measures: Measure[], lines: Line[], numbers: number[], values: (number | null)[][], source: string): HTMLElement[] {
   const head = h("tr", {}, h("td", {}), ...measures.map(({ label }) => h("th", { scope: "col" }, label)));
   const rows = lines.map(({ label, published }, line) =>
-    h("tr", {}, h("th", { scope: "row" }, key(line), label), ...measures.map(({ name }, column) => {
+    h("tr", {}, h("th", { scope: "row" }, key(numbers[line] ?? 0), label), ...measures.map(({ name }, column) => {
       const said = published?.[name];
       return h("td", {}, h("span", { class: "measured" }, shown(values[line]?.[column])), said === undefined ? "" : h("span", { class: "paper" }, ` paper: ${shown(said)}`));
     })));
