@@ -84,9 +84,13 @@ def test_every_figure_of_a_guide_runs_and_fits_any_reader(
         has_table_1(browser)
     if "lossless" in GUIDES[name]:
         has_the_swing_of_pfc_alone(browser)
+    labels = "[...document.querySelectorAll('.guide .plot')].map(one => one.ariaLabel)"
+    wide = browser.execute_script(f"return {labels}")
     looks(browser, "dark")
     resized(browser, 390)
     fits(browser, 390)
+    until(browser, "document.querySelector('.guide .plot canvas').width < 390")
+    assert browser.execute_script(f"return {labels}") == wide, "texts are of the data"
     cut = browser.execute_script(
         "return [...document.querySelectorAll('.guide .scroll')]"
         ".filter(one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)"

@@ -14,6 +14,8 @@ export interface Series {
   y: Points;
   /** The least values, where `y` has the greatest: both are drawn, and the band between them. */
   low?: Points;
+  /** When measuring begins, in microseconds. */
+  since?: number;
   dash?: number[];
 }
 
@@ -46,12 +48,28 @@ function ends(series: Series, width: number): Drawn[] {
   return [{ ...series, x: at, y: reduced(y, Math.max) }, { ...series, x: at, y: reduced(low, Math.min), width: 0.75, isLow: true }];
 }
 
-/** What series are at a place, in words. */
-function said(drawn: Drawn[], value: (place: number) => number | null | undefined): string[] {
-  return drawn.flatMap(({ label, isLow }, place) => {
-    const low = drawn[place + 1]?.isLow ? `${shown(value(place + 1), 3)} to ` : "";
-    return isLow ? [] : [`${label} ${low}${shown(value(place), 3)}`];
-  });
+/** The least and the greatest of a band between two places, whatever the width of the window. */
+function band({ y, low }: Series, from: number, until: number): string {
+  const best = (values: Points, of: (...all: number[]) => number) => {
+    const known = values.slice(Math.max(0, from), until).filter((value) => value !== null);
+    return shown(known.length ? known.reduce((one, other) => of(one, other)) : null, 3);
+  };
+  return `${best(low ?? y, Math.min)} to ${best(y, Math.max)}`;
+}
+
+/** The intervals of a band that a text at a place tells of: with PFC alone they hold a swing. */
+const TOLD = 3;
+
+/** What a series is at a place, in words. */
+function at(series: Series, place: number): string {
+  return `${series.label} ${series.low ? band(series, place + 1 - TOLD, place + 1) : shown(series.y[place], 3)}`;
+}
+
+/** What a series is, in words: of a band while it is measured, of another one at its end. */
+function said(series: Series): string {
+  if (!series.low) return at(series, series.y.findLastIndex((value) => value !== null));
+  const measured = series.x.findIndex((time) => time > (series.since ?? 0));
+  return `${series.label} ${band(series, measured, series.x.length)}`;
 }
 
 /** A figure of some series. It is made anew when their number changes. */
@@ -79,6 +97,7 @@ export class Figure {
     const width = widthOf(this.#plot);
     if (width === 0) return;
     const series = all.flatMap((one) => ends(one, width));
+    this.#series = all;
     const data = joined(series);
     const made = `${series.map((one) => one.label + one.colour).join()}|${width}`;
     this.#moment = moment;
@@ -89,7 +108,7 @@ export class Figure {
     } else {
       this.#chart.setData(data);
     }
-    this.#describe(series, note);
+    this.#describe(note);
   }
 
   /** Takes away what is drawn. */
@@ -99,14 +118,14 @@ export class Figure {
     this.#latest = this.#value.textContent = "";
   }
 
+  #series: Series[] = [];
   #marks: Mark[] = [];
   #moment: number | null = null;
   #least = 0;
   #latest = "";
 
-  #describe(series: Drawn[], note: string): void {
-    const last = (place: number) => series[place]?.y.findLast((value) => value !== null) ?? null;
-    const all = said(series, last);
+  #describe(note: string): void {
+    const all = this.#series.map(said);
     const values = all.length <= 6 && this.kind.x === "time" ? all : [];
     const text = values.length ? `${this.title}: ${values.join(", ")} ${this.unit}` : this.title;
     this.#plot.setAttribute("aria-label", text);
@@ -157,16 +176,15 @@ export class Figure {
       ],
       bands: series.flatMap(({ isLow, colour: of }, place) => (isLow ? [{ series: [place, place + 1] as [number, number], fill: `${of}38` }] : [])),
       hooks: {
-        setCursor: [(chart) => this.#say(chart, series)],
+        setCursor: [(chart) => this.#say(chart)],
         draw: [(chart) => this.#line(chart), (chart) => this.#levels(chart)],
       },
     };
   }
 
-  #say(chart: uPlot, series: Drawn[]): void {
-    const { idx } = chart.cursor;
-    const values = idx === null || idx === undefined ? [] : said(series, (place) => chart.data[place + 1]?.[idx]);
-    const x = chart.data[0][idx ?? -1];
+  #say(chart: uPlot): void {
+    const x = chart.data[0][chart.cursor.idx ?? -1];
+    const values = x === undefined ? [] : this.#series.map((one) => at(one, one.x.indexOf(x)));
     const text = x === undefined ? "" : `${this.#place(x)}: ${values.join(" · ")}`;
     this.#value.textContent = values.length === 0 || values.length > 6 ? this.#latest : text;
   }
@@ -244,7 +262,7 @@ export class Charts {
         width: 1.5,
         x: run.traces.at_us,
         y: value(run),
-        ...(least ? { low: least(run) } : {}),
+        ...(least ? { low: least(run), since: run.warmup_us } : {}),
       });
       return { figure, show: (all: Run[], moment: number | null) => figure.show(all.map(line), moment) };
     };

@@ -170,7 +170,7 @@ export class LiveFigure {
       if (refused) throw new Mistake(refused);
       this.#error.hidden = true;
       this.#opened = opened;
-      this.#runs = this.live.lines.map(({ label, scheme }, place) => new Run(scheme, this.#number(label), opened[place]!.network, label, () => this.#later()));
+      this.#runs = this.live.lines.map(({ label, scheme }, place) => new Run(scheme, this.#number(label), opened[place]!, label, () => this.#later()));
       this.#views = this.live.network ? this.#runs.map((run) => new NetworkView(run)) : [];
       this.#networks.replaceChildren(...this.#views.map((view) => view.element));
       this.#runs.forEach((run, number) => run.start(open(states[number]!), opened[number]!.seed, 0));
@@ -306,6 +306,6 @@ function tabled(title: string, measures: Measure[], lines: Line[], numbers: numb
 /** A series of each run over time. */
 export function each(value: (run: Run) => Points, least?: (run: Run) => Points): Plot["series"] {
   return (runs) => runs.map((run) => ({
-    label: run.label, colour: ofScheme(run.number), width: 1.5, x: run.traces.at_us, y: value(run), ...(least ? { low: least(run) } : {}),
+    label: run.label, colour: ofScheme(run.number), width: 1.5, x: run.traces.at_us, y: value(run), ...(least ? { low: least(run), since: run.warmup_us } : {}),
   }));
 }

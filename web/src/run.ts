@@ -1,7 +1,7 @@
 /** A run of one scheme, and what has been seen of it. */
 
 import { Engine } from "./engine.js";
-import type { Bucket, Finished, Look, Network, News, Open, Order } from "./types.js";
+import type { Bucket, Finished, Look, Network, News, Open, Opened, Order } from "./types.js";
 import { Mistake } from "./types.js";
 
 /** Values over time; null where there is none. */
@@ -66,6 +66,8 @@ export interface Frame {
 
 export class Run {
   readonly #engine = new Engine();
+  readonly network: Network;
+  readonly warmup_us: number;
   readonly frames: Frame[] = [];
   readonly traces = new Traces();
   buckets: Bucket[] = [];
@@ -79,11 +81,12 @@ export class Run {
   constructor(
     readonly scheme: string,
     readonly number: number,
-    readonly network: Network,
+    { network, warmup_us }: Opened,
     /** The name of the run in figures. */
     readonly label: string,
     private readonly changed: (run: Run) => void,
   ) {
+    [this.network, this.warmup_us] = [network, warmup_us];
     this.#engine.onNews = (news) => this.#hear(news);
   }
 

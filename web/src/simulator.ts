@@ -272,13 +272,13 @@ function start(): void {
   if (!opened) return;
   stop();
   [paused, looked] = [false, null];
-  const { network, schemes } = opened;
-  runs = schemes.map((scheme, number) => new Run(scheme.name, number, network, scheme.name, () => later()));
+  const of = opened;
+  runs = of.schemes.map(({ name }, number) => new Run(name, number, of, name, () => later()));
   views = runs.map((run) => new NetworkView(run));
   by("networks").replaceChildren(h("h2", { class: "sr" }, "Network"), ...views.map((view) => view.element));
   charts.reset(runs);
   const asked = open(state);
-  for (const run of runs) run.start(asked, state.seed || opened.seed, Number(pace.value));
+  for (const run of runs) run.start(asked, state.seed || of.seed, Number(pace.value));
   runButton.textContent = "Run again";
   pauseButton.disabled = false;
   pauseButton.textContent = "Pause";
