@@ -129,6 +129,12 @@ pub trait CongestionControl {
         LossDetection::Carrier
     }
 
+    /// The metrics of the path for later flows ([`Flow::path`]). Asked when all that was posted has
+    /// been acknowledged.
+    fn metrics(&self) -> Option<PathMetrics> {
+        None
+    }
+
     /// The largest payload of a packet has changed.
     fn on_mss_change(&mut self, _mss: Bytes) {}
 
@@ -173,6 +179,10 @@ pub struct Flow {
     pub max_window: Bytes,
     /// The seed of random numbers: different for every flow, equal in every run.
     pub seed: u64,
+    /// The metrics that earlier flows of the sender have left: of the path to the same peer or,
+    /// where none went there, of the path that was used last. `None` where there is none, or the
+    /// carrier keeps none.
+    pub path: Option<PathMetrics>,
 }
 
 impl Flow {
@@ -189,8 +199,20 @@ impl Flow {
             slow_start_limit: u32::MAX,
             max_window: Bytes::MAX,
             seed: 0,
+            path: None,
         }
     }
+}
+
+/// The facts about a path that outlive the flow that found them, as Linux's TCP metrics do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathMetrics {
+    /// The instant of the flow's newest sample.
+    pub at: Time,
+    /// The least RTT.
+    pub least_rtt: Span,
+    /// The rate that the path bore.
+    pub rate: Rate,
 }
 
 /// A message that the application has posted, and its terms.
@@ -675,6 +697,7 @@ macro_rules! forward {
             fn reads(&self) -> Reads { (**self).reads() }
             fn level(&self, place: &Place) -> u8 { (**self).level(place) }
             fn loss_detection(&self) -> LossDetection { (**self).loss_detection() }
+            fn metrics(&self) -> Option<PathMetrics> { (**self).metrics() }
             fn on_mss_change(&mut self, mss: Bytes) { (**self).on_mss_change(mss); }
             fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) { (**self).gauges(emit); }
         }

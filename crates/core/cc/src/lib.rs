@@ -68,8 +68,8 @@ algorithms!(modules);
 pub use caution::{Caution, PathFacts};
 pub use contract::{
     Ack, Algorithm, Burst, CongestionControl, Delivery, Demand, Due, FASTEST_LINE, Flow, Hop,
-    Limits, Loss, LossCause, LossDetection, Notification, Pacing, Place, Reads, RttSample,
-    SLOWEST_LINE, Sent, Spurious,
+    Limits, Loss, LossCause, LossDetection, Notification, Pacing, PathMetrics, Place, Reads,
+    RttSample, SLOWEST_LINE, Sent, Spurious,
 };
 pub use feedback::{Feedback, Leaving};
 pub use registry::{AnyAlgorithm, AnyControl};

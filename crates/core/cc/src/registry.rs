@@ -10,7 +10,7 @@ use core::fmt;
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
     Ack, Algorithm, CongestionControl, Demand, Flow, Limits, Loss, LossDetection, Notification,
-    Place, Reads, Sent, Spurious,
+    PathMetrics, Place, Reads, Sent, Spurious,
 };
 use crate::feedback::{Feedback, Leaving};
 #[cfg(feature = "alloc")]
@@ -251,6 +251,13 @@ macro_rules! registry {
                     $(Self::$type(control) => control.loss_detection(),)+
                     #[cfg(feature = "alloc")]
                     Self::Guest(guest) => guest.loss_detection(),
+                }
+            }
+            fn metrics(&self) -> Option<PathMetrics> {
+                match self {
+                    $(Self::$type(control) => control.metrics(),)+
+                    #[cfg(feature = "alloc")]
+                    Self::Guest(guest) => guest.metrics(),
                 }
             }
             fn on_mss_change(&mut self, mss: Bytes) {

@@ -29,6 +29,7 @@ use crate::granting::Granter;
 use crate::halves::{Receiver, Sender};
 use crate::pacing::PacingEngine;
 use crate::packet::{Body, DueBy, Form, Header};
+use crate::paths::Paths;
 use crate::random;
 use crate::rate::{RateComputation, Report};
 use crate::rtt::RttMeasurement;
@@ -166,6 +167,8 @@ pub struct Endpoint<C = AnyControl> {
     alarms: Alarms,
     /// The number of connections that send payload and are not idle.
     active: u32,
+    /// The metrics of paths, once a flow has left some.
+    paths: Option<Box<Paths>>,
     /// The payload of streams that waits in the NIC.
     nic_backlog: u64,
     /// The event before all others, mostly the only one: it needs no queue.
@@ -207,6 +210,7 @@ impl<C: CongestionControl> Endpoint<C> {
             granter: None,
             alarms: BinaryHeap::new(),
             active: 0,
+            paths: None,
             nic_backlog: 0,
             event: None,
             events: VecDeque::new(),
@@ -301,7 +305,8 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     fn start_sender(&mut self, now: Time, place: u32) {
-        let Opening { role, terms, seed, .. } = self.connections[place as usize].opening;
+        let Connection { ref opening, expected, .. } = self.connections[place as usize];
+        let &Opening { role, terms, seed, address, .. } = opening;
         let other = usize::from(terms.scheme).checked_sub(1).map(|other| &self.others[other]);
         let (config, start) = match other {
             None => (&self.config, &self.start),
@@ -315,6 +320,9 @@ impl<C: CongestionControl> Endpoint<C> {
         flow.active_flows = self.active;
         flow.base_rtt = path.base_rtt;
         flow.seed = derive(seed, random::ALGORITHM, &[]);
+        // Others have no address that tells their peers apart.
+        let paths = self.paths.as_ref().filter(|_| expected);
+        flow.path = paths.and_then(|paths| paths.get(address.host));
         let signal = if requests { None } else { Replaced::new(config.signal, seed) };
         let control = start(&flow, purpose);
         let rate = RateComputation::new(control, now, signal, &terms);

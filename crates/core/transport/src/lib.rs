@@ -26,6 +26,7 @@ pub mod message;
 
 pub mod pacing;
 mod packet;
+mod paths;
 pub mod random;
 pub mod rate;
 pub mod recording;

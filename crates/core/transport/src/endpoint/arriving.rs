@@ -314,7 +314,14 @@ impl<C: CongestionControl> Endpoint<C> {
         let connection = &mut self.connections[place as usize];
         let Some(sender) = &connection.sender else { return };
         let rests = !was_idle && sender.is_idle() && connection.opening.role == Role::Sender;
-        self.active -= u32::from(rests);
+        if rests {
+            self.active -= 1;
+            if let Some(metrics) = sender.rate().control().metrics().filter(|_| connection.expected)
+            {
+                let peer = connection.opening.address.host;
+                self.paths.get_or_insert_default().note(peer, metrics);
+            }
+        }
         let before = connection.completed;
         connection.completed += u64::from(messages);
         for message in before..before + u64::from(messages) {

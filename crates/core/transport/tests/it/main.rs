@@ -13,6 +13,7 @@ mod lateness;
 mod levels;
 mod lossy;
 mod nic;
+mod paths;
 mod places;
 mod recovery;
 mod shortest;
