@@ -25,8 +25,8 @@ mod presets;
 
 use crate::caution::{Caution, PathFacts};
 use crate::contract::{
-    Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing, Reads, RttSample,
-    Spurious,
+    Ack, Algorithm, Burst, CongestionControl, Flow, Limits, Loss, Pacing, PathMetrics, Reads,
+    RttSample, Spurious,
 };
 use crate::param::{BurstRate, Configurable, Conflict, Info, Kind, Need, Preset, Transport};
 use crate::parts::{DelayGradient, RecoveryGate, Switch};
@@ -150,7 +150,7 @@ parameters! {
         /// The largest part of itself by which one completion raises the rate.
         pub max_increase: Fraction = Fraction::from_ratio(1, 100), in "0.000001" to "1",
             source src!(ours);
-        /// The time of which the least RTT is the least.
+        /// The time of which the least RTT is the least, and for which a rate is remembered.
         pub rtt_window: Span = Span::from_secs(2), in "1ms" to "1000s", source src!(ours);
     }
 }
@@ -245,18 +245,26 @@ enum Window {
 impl TimelyControl {
     /// The RTT of a new flow whose path nobody knows.
     const UNKNOWN_RTT: Span = Span::from_ms(1);
+    /// The divisor of a rate from memory.
+    const FIRST_PART: u64 = 4;
 
     fn new(params: &Timely, flow: &Flow) -> Self {
         let k = Constants::new(params, flow.line_rate);
+        let share_bps = k.line_bps / (u64::from(flow.active_flows) + 1);
+        let packet_bps = Completions::first_bps(&k, flow.mss.get(), Self::UNKNOWN_RTT.as_ns());
+        let is_fresh = |path: &PathMetrics| flow.now.since(path.at) <= params.rtt_window;
+        let known = flow.path.filter(is_fresh);
         let rate_bps = match params.initial_rate {
-            InitialRate::Share => k.line_bps / (u64::from(flow.active_flows) + 1),
+            InitialRate::Share => share_bps,
             InitialRate::Line => k.line_bps,
             InitialRate::InitialWindow => {
                 let rtt = flow.base_rtt.unwrap_or(Self::UNKNOWN_RTT);
                 Completions::first_bps(&k, flow.initial_window.get(), rtt.as_ns())
             }
-            InitialRate::Packet => {
-                Completions::first_bps(&k, flow.mss.get(), Self::UNKNOWN_RTT.as_ns())
+            InitialRate::Packet => packet_bps,
+            InitialRate::Path => {
+                let known_bps = known.map_or(0, |path| path.rate.as_bps() / Self::FIRST_PART);
+                known_bps.min(share_bps).max(packet_bps)
             }
         };
         // The initial window is the same as with other algorithms.
@@ -287,7 +295,7 @@ impl TimelyControl {
             mss: flow.mss,
             max_window: flow.max_window,
             window,
-            learning: Learning::new(params, flow.seed),
+            learning: Learning::new(params, flow.seed, known),
         };
         control.bound_to(Bytes::MAX);
         control
@@ -403,6 +411,10 @@ impl CongestionControl for TimelyControl {
     fn reads(&self) -> Reads {
         let lowers = self.constants.app_limited == AppLimited::Lowers;
         Reads { delivery: lowers, ..Reads::NONE }
+    }
+
+    fn metrics(&self) -> Option<PathMetrics> {
+        self.learning.as_ref()?.metrics(&self.state)
     }
 
     fn gauges(&self, emit: &mut dyn FnMut(&'static str, f64)) {

@@ -36,6 +36,9 @@ words! {
         InitialWindow = "initial-window",
         /// A packet per millisecond; at most line rate.
         Packet = "packet",
+        /// A quarter of the rate that an earlier flow of the host has found, at most the `share`; a
+        /// packet per millisecond where none has within `rtt_window`. Beside `learning` alone.
+        Path = "path",
     }
 }
 

@@ -7,12 +7,12 @@
 use super::delivered::Delivered;
 use super::law::{Constants, State};
 use super::path::Path;
-use super::{AppLimited, Timely};
-use crate::contract::{Ack, Loss, LossCause};
+use super::{AppLimited, InitialRate, Timely};
+use crate::contract::{Ack, Loss, LossCause, PathMetrics};
 use crate::parts::DelayGradient;
 use crate::parts::integer::ONE_Q20;
 use crate::parts::random::Random;
-use crate::units::{Bytes, Fraction, Span, Time};
+use crate::units::{Bytes, Fraction, Rate, Span, Time};
 
 /// The parameters of learning in the units of the integer core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub(super) struct Learning {
     /// The smoothed relative overload, times 2^20.
     gradient_q20: i64,
     startup: bool,
+    /// The metrics of earlier flows, where the rate of the start follows from them.
+    known: Option<PathMetrics>,
     /// The transmission that ends the round.
     round_ends_at: Bytes,
 }
@@ -59,8 +61,9 @@ impl Learning {
     /// The excess over `T_low` beyond which a cut does not grow, in thresholds.
     const MOST_EXCESS_Q20: u64 = 8 * ONE_Q20;
 
-    /// A flow whose random numbers follow from `seed`; [`None`] where nothing is learned.
-    pub(super) fn new(params: &Timely, seed: u64) -> Option<Self> {
+    /// A flow whose random numbers follow from `seed`, and whose path earlier flows have `known`;
+    /// [`None`] where nothing is learned.
+    pub(super) fn new(params: &Timely, seed: u64, known: Option<PathMetrics>) -> Option<Self> {
         let q20 = |fraction: Fraction| u64::from(fraction.bits());
         let rules = Rules {
             segment_ns: params.segment_time.as_ns(),
@@ -83,6 +86,7 @@ impl Learning {
             rtt_ns: None,
             gradient_q20: 0,
             startup: params.startup.is_on(),
+            known: known.filter(|_| params.initial_rate == InitialRate::Path),
             round_ends_at: Bytes::ZERO,
         })
     }
@@ -120,7 +124,11 @@ impl Learning {
         self.differ(k.alpha, rtt_ns, elapsed_ns);
         let threshold_ns = self.threshold_ns(state.rate_bps, mss);
         if self.startup {
-            self.start(state, k, ack, (rtt_ns, threshold_ns, rises));
+            let total = Span::from_ns(total_ns.max(1));
+            let per_rtt = |bytes| Rate::of(Bytes::new(bytes), total).as_bps().min(k.line_bps);
+            let carried = ack.in_flight.get().saturating_add(acked);
+            let rates = (per_rtt(acked), per_rtt(carried));
+            self.start(state, k, ack, (rtt_ns, threshold_ns, rises), rates);
         } else {
             self.step(state, k, (rtt_ns, threshold_ns), (bytes, elapsed_ns, rises));
         }
@@ -143,20 +151,31 @@ impl Learning {
         self.gradient_q20 += ((gradient_q20 - self.gradient_q20) * alpha_q20) >> Fraction::BITS;
     }
 
-    /// Raises the rate by a half in each round until the RTT is half of the way to `T_low`.
+    /// Raises the rate by a quarter in each round, and to a segment per RTT at least, until the RTT
+    /// is half of the way to `T_low`. Half of what the last round trip carried is left then, so
+    /// that the queue drains, and newcomers see the least RTT.
     fn start(
         &mut self,
         state: &mut State,
         k: &Constants,
         ack: &Ack<'_>,
         (rtt_ns, threshold_ns, rises): (u64, u64, bool),
+        (clocked_bps, carried_bps): (u64, u64),
     ) {
-        if rtt_ns >= self.path.least_rtt_ns() + threshold_ns / 2 {
+        let first = self.known.filter(|_| self.round_ends_at.is_zero());
+        let is_late = |least: Span| rtt_ns >= least.as_ns() + threshold_ns / 2;
+        if first.is_some_and(|known| is_late(known.least_rtt)) {
+            // Others have the path now: the flow goes on as one that knows nothing.
+            self.known = None;
+            self.round_ends_at = ack.next;
+            state.rate_bps = clocked_bps.min(state.rate_bps).max(k.min_bps);
+        } else if rtt_ns >= self.path.least_rtt_ns() + threshold_ns / 2 {
             self.startup = false;
-            state.rate_bps = (state.rate_bps / 2).max(k.min_bps);
+            state.rate_bps = (state.rate_bps.min(carried_bps) / 2).max(k.min_bps);
         } else if ack.end > self.round_ends_at && rises {
             self.round_ends_at = ack.next;
-            state.increase(k, state.rate_bps / 2, ONE_Q20);
+            let step_bps = clocked_bps.saturating_sub(state.rate_bps).max(state.rate_bps / 4);
+            state.increase(k, step_bps, ONE_Q20);
             self.startup = state.rate_bps < k.line_bps;
         }
     }
@@ -241,9 +260,19 @@ impl Learning {
     }
 
     /// The bound of what is in flight: the rate times the least RTT and a time, two segments of the
-    /// largest size at least.
+    /// largest size at least. In the start it is the rate times the RTT that ends the start. Before
+    /// the first sample it is what the path held before: a rate from memory may be lost to others.
     pub(super) fn window(&self, rate_bps: u64, mss: Bytes) -> Bytes {
         let least_ns = self.path.least_rtt_ns();
+        let ends_ns = || least_ns + self.threshold_ns(rate_bps, mss) / 2;
+        let time = if self.path.has_samples() {
+            self.startup.then(|| Span::from_ns(ends_ns()))
+        } else {
+            self.known.map(|known| known.least_rtt)
+        };
+        if let Some(time) = time {
+            return Rate::from_bps(rate_bps).bytes_in(time).max(mss * 2);
+        }
         let rtt_ns = if self.path.has_samples() { least_ns } else { Self::UNKNOWN_RTT_NS };
         let time_us = (rtt_ns + self.rules.window_ns).div_ceil(1_000).min(2_000_000);
         let bytes = rate_bps.min(1 << 42) * time_us / 8_000_000;
@@ -261,6 +290,19 @@ impl Learning {
         } else {
             state.decrease(k, k.max_decrease_q20, ONE_Q20);
         }
+    }
+
+    /// The metrics for later flows. A flow that ends in its start has met no limit, so a higher
+    /// rate from before still holds.
+    pub(super) fn metrics(&self, state: &State) -> Option<PathMetrics> {
+        let before = self.known.filter(|_| self.startup);
+        let least_rtt = Span::from_ns(self.path.least_rtt_ns());
+        let rate = Rate::from_bps(state.rate_bps);
+        self.path.has_samples().then(|| PathMetrics {
+            at: Time::ZERO + Span::from_ns(state.updated_at_ns),
+            least_rtt: self.known.map_or(least_rtt, |known| least_rtt.min(known.least_rtt)),
+            rate: before.map_or(rate, |before| rate.max(before.rate)),
+        })
     }
 
     /// Tells of what was learned, for plots.

@@ -81,7 +81,7 @@ pub(super) const PRESETS: &[Preset] = &[
             ("loss_decrease", "0.5"),
             ("min_rate", "2.4Mbps"),
             ("delta_reference", "0bps"),
-            ("initial_rate", "packet"),
+            ("initial_rate", "path"),
             ("app_limited", "lowers"),
             ("startup", "on"),
             ("window", "180us"),

@@ -2,21 +2,24 @@
 //! would be swept in vain.
 
 use incast_cc::registry::{AnyAlgorithm, NAMES};
-use incast_cc::{Bytes, Flow, Rate, Span};
+use incast_cc::{Bytes, Flow, PathMetrics, Rate, Span, Time};
 
 use crate::parameters::extremes;
 use crate::sane::{self, Answers, Path, Step};
 
 /// Ordinary flows: a stream, one across a continent, and messages on a path whose RTT the operator
 /// knows.
-fn flows() -> [Flow; 3] {
+fn flows() -> [Flow; 4] {
     let mut stream = Flow::new(Bytes::new(1_460), Rate::from_gbps(10));
     stream.active_flows = 3;
     let mut far = stream;
     far.base_rtt = Some(Span::from_ms(100));
     let mut messages = Flow::new(Bytes::from_kb(16), Rate::from_gbps(100));
     messages.base_rtt = Some(Span::from_us(20));
-    [stream, far, messages]
+    let (at, least_rtt, rate) = (Time::ZERO, Span::from_us(10), Rate::from_gbps(10));
+    let mut known = messages;
+    known.path = Some(PathMetrics { at, least_rtt, rate });
+    [stream, far, messages, known]
 }
 
 /// The answers in flows that take these steps.

@@ -1,6 +1,6 @@
 //! Flows on every network that the contract promises.
 
-use incast_cc::{Bytes, Flow, Rate, Span};
+use incast_cc::{Bytes, Flow, PathMetrics, Rate, Span};
 use proptest::prelude::*;
 
 use crate::draw;
@@ -38,13 +38,15 @@ pub(crate) fn any() -> impl Strategy<Value = Flow> {
         any_seed(),
         draw::span(),
     );
+    let path = prop::option::of((draw::rtt(), line_rate()));
     let size = (mss, segment)
         .prop_flat_map(|(mss, segment)| (Just(mss), Just(segment.max(mss)), max_window(mss)));
-    (size, line_rate(), base_rtt(), start).prop_map(
-        |((mss, segment, max_window), line_rate, base_rtt, start)| {
+    (size, line_rate(), base_rtt(), start, path).prop_map(
+        |((mss, segment, max_window), line_rate, base_rtt, start, path)| {
             let mut flow = Flow::new(Bytes::new(segment), line_rate);
             (flow.mss, flow.max_window, flow.base_rtt) = (Bytes::new(mss), max_window, base_rtt);
             (flow.active_flows, flow.initial_window, flow.slow_start_limit, flow.seed, _) = start;
+            flow.path = path.map(|(least_rtt, rate)| PathMetrics { at: flow.now, least_rtt, rate });
             flow.now += start.4;
             flow
         },

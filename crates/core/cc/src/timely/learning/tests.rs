@@ -2,7 +2,7 @@
 
 use super::super::{Constants, State, TimelyControl};
 use super::*;
-use crate::contract::{Algorithm, CongestionControl, Flow};
+use crate::contract::{Algorithm, CongestionControl, Flow, PathMetrics};
 use crate::param::Configurable;
 use crate::units::Rate;
 
@@ -34,7 +34,11 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
-        Self { control: params().start(&flow()), now: Time::ZERO, sent: Bytes::ZERO }
+        Self::of(&flow())
+    }
+
+    fn of(flow: &Flow) -> Self {
+        Self { control: params().start(flow), now: flow.now, sent: Bytes::ZERO }
     }
 
     fn rate_bps(&self) -> u64 {
@@ -61,22 +65,94 @@ impl Run {
 }
 
 #[test]
-fn a_flow_starts_with_a_packet_per_millisecond_and_grows_by_a_half_in_each_round() {
+fn a_flow_starts_with_a_packet_and_grows_by_a_quarter_in_each_round_to_a_segment_per_rtt_at_least()
+{
     let mut run = Run::new();
-    let mut expected = 1_460 * 8_000;
+    assert_eq!(run.rate_bps(), 1_460 * 8_000); // in a millisecond
+    run.complete(20);
+    let mut expected = 584_000_000; // in 20 us
     assert_eq!(run.rate_bps(), expected);
+    // In the middle of the way to T_low: 20 us, and half of 60, 16, and a sixteenth of the 18 that
+    // a segment takes beyond 60.
+    assert_eq!(run.control.limits().cwnd, Bytes::new(4_276));
     for _ in 0..5 {
-        run.complete(20);
-        expected += expected / 2;
+        let per_rtt = run.complete(20).get() * 400_000;
+        expected = (expected + expected / 4).max(per_rtt);
         assert_eq!(run.rate_bps(), expected);
     }
     // A single RTT above the middle of the way to T_low may be an outlier. Two are none.
     run.complete(500);
-    expected += expected / 2;
+    expected += expected / 4;
     assert_eq!(run.rate_bps(), expected);
-    run.complete(500);
-    assert_eq!(run.rate_bps(), expected / 2);
+    // Nothing else was in flight: half of a segment per RTT is left.
+    let bytes = run.complete(500).get();
+    assert_eq!(run.rate_bps(), bytes * 16_000 / 2);
     assert!(!run.learning().startup);
+}
+
+#[test]
+fn a_start_ends_with_half_of_its_rate_where_all_of_it_arrived() {
+    let mut run = Run::new();
+    (0..6).for_each(|_| _ = run.complete(20));
+    let rate = run.rate_bps();
+    for end in [false, true] {
+        let mut ack = Ack::new(run.now, Time::ZERO, MSS).with_rtt(Span::from_us(100));
+        (ack.first, ack.end, ack.next) = (run.sent, run.sent, run.sent);
+        ack.in_flight = Bytes::from_kb(400);
+        run.control.on_ack(&ack);
+        assert_eq!(run.rate_bps(), if end { rate / 2 } else { rate });
+    }
+}
+
+/// A flow of a host that knows the path: 8 Gb/s, 20 us.
+fn known() -> Flow {
+    let (at, least_rtt, rate) = (Time::ZERO, Span::from_us(20), Rate::from_gbps(8));
+    Flow { path: Some(PathMetrics { at, least_rtt, rate }), ..flow() }
+}
+
+#[test]
+fn a_known_path_has_a_quarter_of_its_rate_from_the_start_and_no_more_than_the_path_holds() {
+    let limits = params().start(&known()).limits();
+    assert_eq!(Run::of(&known()).rate_bps(), 2_000_000_000);
+    assert_eq!(limits.cwnd, Bytes::new(5_000)); // 2 Gb/s for 20 us
+    let shared = Flow { active_flows: 39, ..known() };
+    assert_eq!(Run::of(&shared).rate_bps(), 1_000_000_000, "a fortieth of the line");
+    let mut slow = known();
+    slow.path.as_mut().unwrap().rate = Rate::from_mbps(40);
+    assert_eq!(Run::of(&slow).rate_bps(), 1_460 * 8_000, "a packet per millisecond");
+    let last = Flow { now: Time::ZERO + Span::from_secs(2), ..known() };
+    assert_eq!(Run::of(&last).rate_bps(), 2_000_000_000);
+    let stale = Flow { now: last.now + Span::from_ns(1), ..known() };
+    assert_eq!(Run::of(&stale).rate_bps(), 1_460 * 8_000);
+    let mut blind = params();
+    blind.set("initial_rate", "packet").unwrap();
+    assert_eq!(blind.start(&known()).state.rate_bps(), 1_460 * 8_000);
+}
+
+#[test]
+fn a_first_sample_that_is_late_voids_what_was_known() {
+    let (mut early, mut late) = (Run::of(&known()), Run::of(&known()));
+    // 20 us and half of 76, less one.
+    early.complete(57);
+    assert_eq!(early.rate_bps(), 2_500_000_000);
+    let bytes = late.complete(58).get();
+    assert_eq!(late.rate_bps(), bytes * 8_000_000 / 58);
+    assert!(late.learning().startup && late.learning().known.is_none());
+}
+
+#[test]
+fn metrics_keep_a_higher_rate_from_before_until_a_limit_is_met() {
+    let mut run = Run::of(&known());
+    assert_eq!(run.control.metrics(), None);
+    run.complete(57);
+    let metrics = run.control.metrics().unwrap();
+    let (at, least_rtt) = (run.now, Span::from_us(20));
+    assert_eq!(metrics, PathMetrics { at, least_rtt, rate: Rate::from_gbps(8) });
+    (0..3).for_each(|_| _ = run.complete(500));
+    let metrics = run.control.metrics().unwrap();
+    assert_eq!(metrics.rate, Rate::from_bps(run.rate_bps()));
+    assert!(metrics.rate < Rate::from_gbps(1) && metrics.least_rtt == least_rtt);
+    assert_eq!(Timely::default().start(&known()).metrics(), None, "nothing is learned");
 }
 
 #[test]

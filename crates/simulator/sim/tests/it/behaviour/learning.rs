@@ -2,7 +2,9 @@
 
 use super::setting::{assert_in, goodputs};
 use crate::common::bottleneck::{Bottleneck, LINE_GBPS};
-use crate::common::numbers;
+use crate::common::{numbers, repository};
+use incast_sim::scenario::Document;
+use incast_sim::{Report, Simulation, TraceConfig};
 
 const AUTO: Bottleneck<'_> = Bottleneck {
     scheme: "timely:auto",
@@ -58,8 +60,8 @@ fn any_number_of_senders_fills_the_port_and_leaves_its_queue_short() {
         let of = |what: &str| format!("{what} of {flows} senders, RTT {rtt_us} us");
         assert_eq!(run.drops, 0, "{}", of("drops"));
         assert_in(&of("goodput"), run.goodput, 0.97..=1.001);
-        // A hundredth of the queue and a packet, and a thirtieth.
-        assert_in(&of("p50 in KB"), run.p50_kb, 0.0..=11.5);
+        // A hundredth of the queue and two packets, and a thirtieth.
+        assert_in(&of("p50 in KB"), run.p50_kb, 0.0..=13.0);
         assert_in(&of("p99 in KB"), run.p99_kb, 0.0..=33.3);
         assert_in(&of("Jain's index"), run.jain, 0.98..=1.0);
     }
@@ -92,7 +94,7 @@ fn a_token_bucket_takes_nothing_from_the_port() {
         assert_in(&of("goodput"), run.goodput, 0.985..=1.001);
         assert_in(&of("p50 in KB"), run.p50_kb, 0.0..=10.0);
         assert_in(&of("p99 in KB"), run.p99_kb, 0.0..=50.0);
-        assert_in(&of("Jain's index"), run.jain, 0.98..=1.0);
+        assert_in(&of("Jain's index"), run.jain, 0.96..=1.0);
     }
 }
 
@@ -142,4 +144,112 @@ fn a_path_that_loses_half_of_its_rate_is_followed_there_and_back() {
     // The queue that half of the rate leaves behind is gone after milliseconds.
     let longest = numbers(&report, "queues", "max_kb").iter().copied().fold(0.0, f64::max);
     assert_in("longest queue in KB", longest, 0.0..=100.0);
+}
+
+/// A run of a scenario.
+fn run(text: &str, scheme: &str, set: &[&str]) -> Report {
+    let parsed = Document::parse(text.to_owned(), "short-flows.toml");
+    let document = parsed.and_then(|document| document.with_set(set));
+    let document = document.unwrap_or_else(|error| panic!("{error}"));
+    let simulation = Simulation::new(document.scenario(), scheme, 1, TraceConfig::default());
+    let mut simulation = simulation.unwrap_or_else(|error| panic!("{error}"));
+    while simulation.advance(1 << 16) {}
+    simulation.finish()
+}
+
+/// Web search at 0.3 of 32 hosts on a leaf-spine network.
+const WEB_SEARCH: &str = r#"
+    title = "web search on a leaf-spine network"
+    [run]
+    duration = "60ms"
+    warmup = "10ms"
+    cooldown = "10ms"
+    drain = "200ms"
+    schemes = ["timely"]
+    [network.leaf-spine]
+    leaves = 4
+    spines = 4
+    hosts = { name = "host", count = 8, rate = "10Gbps", delay = "1us" }
+    uplink = { rate = "20Gbps", delay = "1us" }
+    [switch]
+    buffer = "12MB"
+    [transport]
+    segment = "16KB"
+    [[traffic]]
+    kind = "poisson"
+    from = "host"
+    load = 0.3
+    sizes = "web-search"
+"#;
+
+#[test]
+fn short_flows_take_little_longer_than_under_the_papers_start_and_less_with_what_hosts_know() {
+    let fast = [
+        "run.duration=16ms",
+        "run.warmup=3ms",
+        "run.cooldown=3ms",
+        "network.leaf-spine.hosts.rate=100Gbps",
+        "network.leaf-spine.uplink.rate=200Gbps",
+        "switch.buffer=32MB",
+    ];
+    for (set, shares) in [(&[][..], 0.0..=0.8), (&fast, 0.0..=0.7)] {
+        let slowdown = |scheme: &str| {
+            let summary = run(WEB_SEARCH, scheme, set).summary;
+            assert_eq!(summary.drops, 0, "{scheme}");
+            assert_eq!(summary.messages, summary.messages_posted, "{scheme}");
+            summary.slowdown_mean
+        };
+        let (paper, auto) = (slowdown("timely"), slowdown("timely:auto"));
+        let blind = slowdown("timely:auto[initial_rate=packet]");
+        assert_in("slowdown over the paper's", auto / paper, 0.5..=2.2);
+        assert_in("slowdown over that without memory", auto / blind, shares);
+    }
+}
+
+#[test]
+fn a_long_flow_keeps_its_share_beside_short_ones_whose_host_knows_the_path() {
+    let text = r#"
+        title = "short flows of one host and a long one of another"
+        [run]
+        duration = "600ms"
+        warmup = "300ms"
+        schemes = ["timely"]
+        [[network.star.hosts]]
+        name = "sender"
+        count = 2
+        rate = "10Gbps"
+        delay = "1us"
+        [[network.star.hosts]]
+        name = "receiver"
+        rate = "1Gbps"
+        delay = "1us"
+        [switch]
+        queue_limit = "1MB"
+        [[traffic]]
+        kind = "poisson"
+        from = "sender0"
+        to = "receiver"
+        load = 0.04
+        sizes = { fixed = "200KB" }
+        [[traffic]]
+        kind = "connections"
+        from = "sender1"
+        to = "receiver"
+        start = "100ms"
+    "#;
+    let report = run(text, "timely:auto", &[]);
+    let carried = numbers(&report, "load", "carried_gbps");
+    assert_eq!(report.summary.drops, 0);
+    assert_in("the short flows", carried[0], 0.33..=0.37);
+    assert_in("the long one", carried[1], 0.37..=0.62);
+}
+
+#[test]
+fn incasts_of_new_flows_to_random_hosts_find_no_stale_rates() {
+    let path = repository("scenarios/timely-network-imbalance.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let summary = run(&text, "timely:auto", &[]).summary;
+    assert_eq!(summary.drops, 0);
+    // Without memory it is 179 us. With it, and without a look at the first sample, it was 2,826.
+    assert_in("p99 of the RTT", summary.rtt_p99_us, 100.0..=400.0);
 }
