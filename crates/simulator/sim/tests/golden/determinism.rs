@@ -7,6 +7,7 @@ use incast_sim::scenario::Document;
 use incast_sim::{Report, Simulation, TraceConfig, Values, digest};
 
 use crate::assert_golden;
+use crate::figures::figures;
 use crate::run::{ALL_TRACES, run_with};
 use crate::scenario::document;
 
@@ -238,32 +239,7 @@ fn golden_text() -> String {
     let rows = SCHEMES.map(|scheme| (&document, scheme, ""));
     for (document, scheme, with) in rows.into_iter().chain([(&shaped, "timely", ", burst 100KB")]) {
         let report = run_with(document, scheme, 1, TraceConfig::default());
-        let s = &report.summary;
-        let _ = write!(
-            text,
-            "\n[{scheme}{with}]\n\
-             throughput {:.6} Gb/s, Jain's index {:.6}\n\
-             RTT mean {:.6} us, p50 {:.6} us, p99 {:.6} us, {} samples\n\
-             queue mean {:.6} KB, p99 {:.6} KB, max {:.3} KB\n\
-             {} PFC pauses, links paused for {:.6} us, {} drops, {} marks, {} retransmissions\n\
-             {} packet-hops, digest {:016x}\n",
-            s.throughput_gbps,
-            s.jain_index,
-            s.rtt_mean_us,
-            s.rtt_p50_us,
-            s.rtt_p99_us,
-            s.rtt_samples,
-            s.queue_mean_kb,
-            s.queue_p99_kb,
-            s.queue_max_kb,
-            s.pfc_pauses,
-            s.pfc_paused_us,
-            s.drops,
-            s.ecn_marks,
-            s.retransmissions,
-            s.packet_hops,
-            digest(&report.tables),
-        );
+        let _ = write!(text, "\n[{scheme}{with}]\n{}", figures(&report));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! Instructions of a packet-hop in three small runs, against a table: a slow-down is seen where
+//! Instructions of a packet-hop in small runs, against a table: a slow-down is seen where
 //! times are noisy. It takes a release build and valgrind, and says so where it has not got them.
 
 #![expect(clippy::print_stdout, reason = "what was counted, and why nothing was")]
@@ -19,7 +19,10 @@ const FEWER_PERCENT: f64 = 10.0;
 const OTHER_COMPILER_PERCENT: f64 = 10.0;
 
 /// The runs, with what is changed in the scenario: for one duration, and for twice as long.
-const RUNS: [(&str, &str, &str, &[&str]); 3] = [
+const RUNS: [(&str, &str, &str, &[&str]); 5] = [
+    // The demo, in which TIMELY spaces the packets of a burst.
+    ("incast", "scenarios/incast.toml", "timely", &["run.duration=30ms"]),
+    ("line-rate", "scenarios/incast.toml", "line-rate", &["run.duration=10ms"]),
     ("star", "bench/star.toml", "dctcp", &["run.duration=40ms"]),
     ("leaf-spine", "bench/leaf-spine-messages.toml", "timely", &["run.duration=400us"]),
     (

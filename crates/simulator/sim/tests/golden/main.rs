@@ -10,7 +10,9 @@ mod run;
 mod scenario;
 
 mod algorithms;
+mod demo;
 mod determinism;
+mod figures;
 mod instructions;
 
 use scenario::repository;
