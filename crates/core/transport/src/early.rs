@@ -23,8 +23,15 @@ pub struct Early {
 /// A NIC that takes packets before they start. The methods that take a packet get its start, and
 /// return the time at which the NIC is free again.
 pub trait EarlyNic {
+    /// Whether data at line rate is ahead of time. Spaced data then waits until it has left, and the
+    /// other way round.
+    fn has_data(&self) -> bool;
+    /// Whether spaced data is ahead of time.
+    fn has_spaced(&self) -> bool;
     /// Takes an ACK or a report, which is ready at `ready_at`.
     fn take_reply(&mut self, start: Time, ready_at: Time, reply: &Early) -> Time;
+    /// Takes data of a spaced burst, of the connection at `place`, whose send time is `at`.
+    fn take_spaced(&mut self, start: Time, data: &Early, place: u32, at: Time) -> Time;
     /// Takes data.
     fn take_data(&mut self, start: Time, data: &Early) -> Time;
 }

@@ -136,9 +136,6 @@ pub(crate) trait Sending<C: CongestionControl>: Sized {
         false
     }
 
-    /// Whether the next packets are spaced by more than the line rate.
-    fn is_spaced(&self, config: &Config) -> bool;
-
     /// Takes back a packet that has left ahead of time; the last one first.
     fn put_back(&mut self, now: Time, header: &Header);
 

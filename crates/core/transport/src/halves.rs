@@ -233,11 +233,6 @@ impl<C: CongestionControl> Sender<C> {
         either!(self, sender => sender.may_leave_ahead(config))
     }
 
-    /// Whether the next packets are spaced by more than the line rate.
-    pub(crate) fn is_spaced(&self, config: &Config) -> bool {
-        either!(self, sender => sender.is_spaced(config))
-    }
-
     /// Takes back a packet that has left ahead of time; the last one first.
     pub(crate) fn put_back(&mut self, now: Time, header: &Header) {
         either!(self, sender => sender.put_back(now, header));

@@ -92,6 +92,23 @@ impl SendTimes {
         first
     }
 
+    /// Gives the first place, of this rank, a later time.
+    #[inline]
+    pub(super) fn postpone_first(&mut self, rank: u32, time: Time) {
+        let Some(mut at) = self.count.checked_sub(1) else { return };
+        let place = place_of(self.near[at]);
+        let leaf = leaf(time, rank, place);
+        if leaf > self.near[0] && self.tree[1] != NEVER {
+            self.take_first();
+            return self.add(place, rank, time);
+        }
+        while at > 0 && self.near[at - 1] < leaf {
+            self.near[at] = self.near[at - 1];
+            at -= 1;
+        }
+        self.near[at] = leaf;
+    }
+
     #[inline]
     fn insert(&mut self, leaf: Leaf) {
         let mut at = self.count;

@@ -1,10 +1,12 @@
 //! Packets that leave ahead of time: a NIC whose next packets are known gets them at once.
 //!
 //! A NIC serves replies before data, and connections in turn. While one connection alone has data,
-//! the next packets are known, and so is when each starts: when the one before it ends. Such a NIC
-//! need not ask again at each start. What may still change the order is what comes later: a reply,
-//! another connection, a timer. The carrier then takes back what has not started
-//! ([`Endpoint::put_back_data`], [`Endpoint::put_back_reply`]), and all is as if it had never left.
+//! the next packets are known, and so is when each starts: when the one before it ends. Where bursts
+//! are spaced, the next packet is known, too: that of the earliest send time. Such a NIC need not ask
+//! again at each start. What may still change the order is what comes later: a reply, another
+//! connection, an earlier send time, a timer. The carrier then takes back what has not started
+//! ([`Endpoint::put_back_data`], [`Endpoint::put_back_spaced`], [`Endpoint::put_back_reply`]), and
+//! all is as if it had never left.
 
 use std::cmp::Reverse;
 
@@ -26,8 +28,8 @@ pub enum Stop {
     Empty,
     /// The next packet is not known, or not wanted, before the NIC is free.
     Ask,
-    /// The next packets are spaced by more than the line rate: the NIC rests between them.
-    Spaced,
+    /// The next segments of a stream are paced: the NIC rests between them.
+    Paced,
 }
 
 impl Config {
@@ -80,23 +82,66 @@ impl<C: CongestionControl> Endpoint<C> {
                     continue;
                 }
             }
+            let until = limit.min(replies);
             if !self.pacing.has_ready(u8::MAX) {
-                return if replies <= start { Stop::Ask } else { Stop::Empty };
+                if replies <= start {
+                    return Stop::Ask;
+                }
+                let (place, at) = self.pacing.first_waiting();
+                // What is due now is released first.
+                if at <= now || at == Time::MAX {
+                    return Stop::Empty;
+                }
+                match self.leave_spaced((now, free, until), place, at, nic) {
+                    Some(next) => free = next,
+                    None => return Stop::Empty,
+                }
+                continue;
             }
             let Some(place) = self.pacing.head() else { return Stop::Ask };
-            let until = limit.min(replies);
             match self.leave_data((now, free, until), &mut most, place, nic) {
                 Some(next) => free = next,
-                None if self.is_spaced(place) => return Stop::Spaced,
+                None if self.is_paced(place) => return Stop::Paced,
                 None => return Stop::Ask,
             }
         }
     }
 
-    /// Whether the next packets of a connection are spaced by more than the line rate.
-    fn is_spaced(&self, place: u32) -> bool {
-        let sender = self.connections[place as usize].sender.as_deref();
-        sender.is_some_and(|sender| sender.is_spaced(&self.config))
+    /// Whether the next segments of a connection are paced.
+    fn is_paced(&self, place: u32) -> bool {
+        match self.connections[place as usize].sender.as_deref() {
+            Some(Sender::Stream(sender)) => sender.is_paced(&self.config),
+            Some(Sender::Message(_)) | None => false,
+        }
+    }
+
+    /// Gives `nic` the next packet of a spaced burst, of the connection that sends next, at `at`.
+    /// `times` are as for [`leave_data`](Self::leave_data), and so is what it returns.
+    #[inline]
+    fn leave_spaced(
+        &mut self,
+        (now, free, until): (Time, Time, Time),
+        place: u32,
+        at: Time,
+        nic: &mut impl EarlyNic,
+    ) -> Option<Time> {
+        let Self { connections, config, pacing, .. } = self;
+        let start = free.max(at).max(now);
+        if start > now && start >= until || nic.has_data() {
+            return None;
+        }
+        let connection = &mut connections[place as usize];
+        let Opening { peer, address, ref terms, .. } = connection.opening;
+        let Some(Sender::Message(sender)) = connection.sender.as_deref_mut() else { return None };
+        // A packet of a higher class would go before those that wait for the NIC.
+        if sender.engines().chooses_class() || !pacing.may_plan(terms.class) {
+            return None;
+        }
+        let (header, begins, next) = sender.leave_spaced(now, start, peer, config)?;
+        let connection = connection.index;
+        let early = Early { header, address, class: terms.class, connection, begins };
+        pacing.plan(place, at, next);
+        Some(nic.take_spaced(start, &early, place, at))
     }
 
     /// Takes the next reply out, if it has the compact form.
@@ -131,7 +176,12 @@ impl<C: CongestionControl> Endpoint<C> {
         let header = Header { connection: peer, ..Header::NONE };
         let early = Early { header, address, class, connection: index, begins: None };
         let sender = match connection.sender.as_deref_mut()? {
+            Sender::Message(sender) if sender.is_spaced() => {
+                let at = self.pacing.ready_since(place);
+                return self.leave_spaced(times, place, at, nic);
+            }
             sender if !is_known || sender.chooses_class() => return None,
+            _ if nic.has_spaced() => return None,
             Sender::Stream(sender) => sender,
             Sender::Message(sender) => {
                 let (free, count) = sender.leave_ahead(times, *most + 1, early, config, nic)?;
@@ -211,6 +261,28 @@ impl<C: CongestionControl> Endpoint<C> {
             sender.put_back(now, header);
             self.nic_backlog = self.nic_backlog + sender.queued() - queued;
             self.pacing.put_first(place);
+        }
+    }
+
+    /// Begins to note what changes the order of spaced packets that leave ahead of time from now on.
+    #[inline]
+    pub fn begin_plan(&mut self) {
+        self.pacing.begin_plan();
+    }
+
+    /// Whether a connection sends before spaced packets that have left ahead of time.
+    #[inline]
+    pub fn breaks_plan(&self) -> bool {
+        self.pacing.breaks_plan()
+    }
+
+    /// Takes a packet of a spaced burst back that has left ahead of time, and whose send time is
+    /// `at`; the last one first.
+    pub fn put_back_spaced(&mut self, now: Time, place: u32, at: Time, header: &Header) {
+        if let Some(Sender::Message(sender)) = self.connections[place as usize].sender.as_deref_mut()
+        {
+            sender.put_back_spaced(at, header);
+            self.pacing.take_from_plan(now, place, at);
         }
     }
 

@@ -294,10 +294,6 @@ impl<C: CongestionControl> Sending<C> for Sender<C> {
         self.burst.as_ref().is_some_and(|burst| !burst.waits && burst.has_known_packets(config))
     }
 
-    fn is_spaced(&self, _config: &Config) -> bool {
-        self.burst.as_ref().is_some_and(|burst| burst.gap > Span::ZERO)
-    }
-
     fn put_back(&mut self, _now: Time, header: &Header) {
         if let Some(burst) = &mut self.burst {
             burst.packets.insert(u32::from(header.place().0));

@@ -218,6 +218,13 @@ impl PacketSet {
         self.0[0] == 0 && self.0[1] == 0
     }
 
+    /// Whether two packets or more are in the set.
+    pub(crate) const fn has_several(self) -> bool {
+        let [low, high] = self.0;
+        let rest = low & low.wrapping_sub(1);
+        rest != 0 || high & high.wrapping_sub(1) != 0 || low != 0 && high != 0
+    }
+
     /// The number of packets in the set.
     pub const fn len(self) -> u32 {
         self.0[0].count_ones() + self.0[1].count_ones()

@@ -324,10 +324,6 @@ impl<C: CongestionControl> Sending<C> for Sender<C> {
         !self.begins_next() && self.knows_its_starts(config)
     }
 
-    fn is_spaced(&self, config: &Config) -> bool {
-        self.is_paced(config)
-    }
-
     fn put_back(&mut self, now: Time, header: &Header) {
         self.take_back(now, u64::from(header.payload));
     }

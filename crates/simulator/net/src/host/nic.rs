@@ -20,9 +20,9 @@ use crate::transmitter::Transmitter;
 const MOST: u32 = 16;
 /// The packets that must be ahead of time for each that is taken back.
 const PRICE: i32 = 16;
-/// The packets that must be ahead of time for each time that packets are spaced, since the next
-/// ones then are spaced.
-const SPACED: i32 = 64;
+/// The packets that must be ahead of time for each time that segments are paced, since the next ones
+/// then are paced.
+const PACED: i32 = 64;
 /// The bounds of the balance of all three.
 const BALANCE: std::ops::RangeInclusive<i32> = -512..=64;
 
@@ -40,11 +40,24 @@ pub(super) struct NicAhead {
     /// Whether the NIC rests between packets that are ahead of time.
     rests: bool,
     /// The packets that were ahead of time, less some for each that was taken back and each time
-    /// that packets were spaced. Below zero it does not pay: packets leave one by one, and count,
+    /// that segments were paced. Below zero it does not pay: packets leave one by one, and count,
     /// until it is zero again.
     balance: i32,
     /// The replies that are ready before they start: their starts, and when they are ready.
     waits: VecDeque<(Time, Time)>,
+    /// The packets of spaced bursts that are ahead of time, and some before them.
+    spaced: VecDeque<Spaced>,
+}
+
+/// A packet of a spaced burst.
+#[derive(Clone, Copy, Debug)]
+struct Spaced {
+    /// The place of its connection.
+    place: u32,
+    /// Its send time.
+    at: Time,
+    /// Its start, which is later while the NIC is busy.
+    start: Time,
 }
 
 impl NicAhead {
@@ -96,6 +109,25 @@ impl HostNic<'_> {
 }
 
 impl EarlyNic for HostNic<'_> {
+    #[inline]
+    fn has_data(&self) -> bool {
+        self.ahead.connection.is_some()
+    }
+
+    #[inline]
+    fn has_spaced(&self) -> bool {
+        !self.ahead.spaced.is_empty()
+    }
+
+    #[inline]
+    fn take_spaced(&mut self, start: Time, data: &Early, place: u32, at: Time) -> Time {
+        self.ahead.spaced.push_back(Spaced { place, at, start });
+        if let Some(posted) = data.begins {
+            self.begun = Some((start, data.connection, posted));
+        }
+        self.put(start, data, self.wire.header + data.header.payload)
+    }
+
     #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
     #[inline(always)]
     fn take_reply(&mut self, start: Time, ready_at: Time, reply: &Early) -> Time {
@@ -156,8 +188,15 @@ impl Host {
                     return self.send_by_event(now, transit);
                 }
             }
+            while self.ahead.spaced.front().is_some_and(|spaced| spaced.start <= now) {
+                self.ahead.spaced.pop_front();
+            }
         } else {
             (self.ahead.connection, self.ahead.rests) = (None, false);
+            self.ahead.spaced.clear();
+        }
+        if self.ahead.spaced.is_empty() {
+            self.endpoint.begin_plan();
         }
         self.ahead.served = now;
         // Packets ahead of time count already; so they start with the measurement, or before it.
@@ -174,8 +213,8 @@ impl Host {
             return;
         }
         if self.nic.is_free(now) {
-            if stop == Stop::Spaced {
-                self.ahead.balance -= SPACED;
+            if stop == Stop::Paced {
+                self.ahead.balance -= PACED;
             }
             return self.send_by_event(now, transit);
         }
@@ -216,6 +255,8 @@ impl Host {
         let endpoint = &self.endpoint;
         let data = self.ahead.connection;
         self.ahead.rests && endpoint.has_data(u8::MAX)
+            || !self.ahead.spaced.is_empty()
+                && (endpoint.breaks_plan() || endpoint.next_reply_at() <= self.ahead.until)
             || data.is_some_and(|connection| {
                 endpoint.next_reply_at() <= self.ahead.until || !endpoint.stays_ahead(connection)
             })
@@ -226,13 +267,20 @@ impl Host {
     pub(super) fn take_back(&mut self, now: Time, transit: &mut Transit) {
         let link = self.nic.link as usize;
         let mut balance = self.ahead.balance;
-        while let Some((frame, start)) = transit.links[link].last().filter(|last| last.1 > now) {
+        while let Some((frame, start)) = transit.links[link].last() {
+            if start <= now && !(start == now && self.waits_for_timer(now)) {
+                break;
+            }
             balance -= PRICE;
             transit.links[link].take_last(&mut transit.calendar);
             self.sent.remove(frame.wire);
             self.nic.uncount(&frame);
             let Some(header) = frame.header(self.wire.header) else { continue };
             if header.kind.is_data()
+                && let Some(Spaced { place, at, .. }) = self.ahead.spaced.pop_back()
+            {
+                self.endpoint.put_back_spaced(now, place, at, &header);
+            } else if header.kind.is_data()
                 && let Some(connection) = self.ahead.connection
             {
                 self.endpoint.put_back_data(now, connection, &header);
@@ -247,6 +295,14 @@ impl Host {
         let balance = balance.max(*BALANCE.start());
         (self.ahead.until, self.ahead.connection) = (Time::ZERO, None);
         (self.ahead.rests, self.ahead.balance) = (false, balance);
+        self.ahead.spaced.clear();
+    }
+
+    /// Whether the last packet ahead of time is spaced, and a timer of this very instant, which is
+    /// still to come, would send it.
+    fn waits_for_timer(&self, now: Time) -> bool {
+        let last = self.ahead.spaced.back();
+        self.ahead.served < now && last.is_some_and(|spaced| spaced.at == now)
     }
 
     /// Takes all packets back that start now or later, at the end of the run or the measurement:

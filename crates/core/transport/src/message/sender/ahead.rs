@@ -1,8 +1,9 @@
 //! The packets of a burst that leave ahead of time.
 //!
-//! Once the first packet of a burst has left, the next ones are known, if the NIC serves a segment
-//! whole or no other connection has data. All but the last may leave ahead of time: the last ends
-//! the burst, and is told when it starts.
+//! Once the first packet of a burst has left, the next ones are known: at line rate if the NIC serves
+//! a segment whole or no other connection has data, and with gaps if no other connection sends
+//! earlier. All but the last may leave ahead of time: the last ends the burst, and is told when it
+//! starts.
 
 use incast_cc::{CongestionControl, Span, Time};
 
@@ -51,14 +52,64 @@ impl<C: CongestionControl> Sender<C> {
         }
         (count > 0).then_some((free, count))
     }
+
+    /// Whether the packets of the burst are spaced by more than the line rate.
+    #[inline]
+    pub(crate) fn is_spaced(&self) -> bool {
+        self.burst.as_ref().is_some_and(|burst| burst.gap > Span::ZERO)
+    }
+
+    /// The next packet of a spaced burst, which starts at `start`: its header for `peer`, the time of
+    /// posting if it begins a message, and the send time of the packet after it. [`None`] if that is
+    /// not known: of the last packet, and of the first unless it starts `now`.
+    #[inline]
+    pub(crate) fn leave_spaced(
+        &mut self,
+        now: Time,
+        start: Time,
+        peer: u32,
+        config: &Config,
+    ) -> Option<(Header, Option<Time>, Time)> {
+        let burst = self.burst.as_ref()?;
+        if !burst.is_plain(config) || !burst.packets.has_several() {
+            return None;
+        }
+        if burst.waits {
+            if start > now {
+                return None;
+            }
+            if config.nic == Nic::Segments {
+                self.leave_queue(now);
+            }
+        }
+        let burst = self.burst.as_mut()?;
+        burst.waits = false;
+        let index = burst.packets.lowest()?;
+        burst.packets.remove(index);
+        burst.next_at = start + burst.gap;
+        Some((burst.plain_header(index, start, peer, config), burst.begins.take(), burst.next_at))
+    }
+
+    /// Takes back a packet of a spaced burst that has left ahead of time, and whose send time is
+    /// `at`; the last one first.
+    pub(crate) fn put_back_spaced(&mut self, at: Time, header: &Header) {
+        if let Some(burst) = &mut self.burst {
+            burst.packets.insert(u32::from(header.place().0));
+            burst.next_at = at;
+        }
+    }
 }
 
 impl Burst {
-    /// Whether the packets follow each other at line rate and without gaps, all but the last have
-    /// the compact form, and no answer ends the burst before its last packet leaves.
+    /// Whether the packets follow each other at line rate and without gaps, and are plain.
     pub(super) fn has_known_packets(&self, config: &Config) -> bool {
-        let plain = self.read == 0 && self.attempt == 0 && !config.full_packets;
-        plain && self.gap == Span::ZERO
+        self.is_plain(config) && self.gap == Span::ZERO
+    }
+
+    /// Whether all packets but the last have the compact form, and no answer ends the burst before
+    /// its last packet leaves.
+    fn is_plain(&self, config: &Config) -> bool {
+        self.read == 0 && self.attempt == 0 && !config.full_packets
     }
 
     /// The header of a packet that is not the last and starts at `start`.
