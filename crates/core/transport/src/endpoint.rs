@@ -397,34 +397,38 @@ impl<C: CongestionControl> Endpoint<C> {
                 return;
             }
             self.alarms.pop();
-            if index == GRANTER {
-                self.on_granter(now);
-                continue;
-            }
-            let place = self.directory.place(index);
-            let Some(connection) = self.connections.get_mut(place as usize) else { continue };
-            if connection.alarm != at {
-                continue;
-            }
-            connection.alarm = Time::MAX;
-            if let Some(sender) = &mut connection.sender {
-                let config = &self.config;
-                counted(&mut self.nic_backlog, sender, |sender| sender.on_alarm(now, config));
-            }
-            if let Some(answer) = self.receivers[place as usize].on_timer(now, &self.config) {
-                let stamps = std::mem::take(&mut connection.stamps);
-                self.answers.push(answer);
-                self.reply(now, place, Report { stamps: &stamps, ..Report::default() });
-            }
-            let connection = &mut self.connections[place as usize];
-            if let Some(at) = self.receivers[place as usize].alarm() {
-                connection.arm(now, at, &mut self.alarms);
-            }
-            let has_received = connection.has_received();
-            self.reschedule(now, place);
-            if has_received {
-                self.leave(now, place);
-            }
+            self.on_alarm(now, at, index);
+        }
+    }
+
+    /// Acts on an alarm that was set for `at`.
+    fn on_alarm(&mut self, now: Time, at: Time, index: u32) {
+        if index == GRANTER {
+            return self.on_granter(now);
+        }
+        let place = self.directory.place(index);
+        let Some(connection) = self.connections.get_mut(place as usize) else { return };
+        if connection.alarm != at {
+            return;
+        }
+        connection.alarm = Time::MAX;
+        if let Some(sender) = &mut connection.sender {
+            let config = &self.config;
+            counted(&mut self.nic_backlog, sender, |sender| sender.on_alarm(now, config));
+        }
+        if let Some(answer) = self.receivers[place as usize].on_timer(now, &self.config) {
+            let stamps = std::mem::take(&mut connection.stamps);
+            self.answers.push(answer);
+            self.reply(now, place, Report { stamps: &stamps, ..Report::default() });
+        }
+        let connection = &mut self.connections[place as usize];
+        if let Some(at) = self.receivers[place as usize].alarm() {
+            connection.arm(now, at, &mut self.alarms);
+        }
+        let has_received = connection.has_received();
+        self.reschedule(now, place);
+        if has_received {
+            self.leave(now, place);
         }
     }
 

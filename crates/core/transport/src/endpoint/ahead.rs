@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 
 use incast_cc::{CongestionControl, Time};
 
-use super::{Endpoint, Reply};
+use super::{Endpoint, GRANTER, Reply};
 use crate::config::{Config, Nic};
 use crate::connection::{Address, Opening};
 use crate::early::{Early, EarlyNic};
@@ -240,10 +240,34 @@ impl<C: CongestionControl> Endpoint<C> {
         is_next && sender.may_leave_ahead(&self.config)
     }
 
-    /// Whether a timer is due that looks at what has left.
+    /// Whether a timer is due that looks at what has left. Alarms that come too early, or of which
+    /// nothing is left, are set anew here: they look at nothing.
     #[inline]
-    pub fn has_alarm(&self, now: Time) -> bool {
-        self.alarms.peek().is_some_and(|&Reverse((at, _))| at <= now)
+    pub fn has_alarm(&mut self, now: Time) -> bool {
+        self.alarms.peek().is_some_and(|&Reverse((at, _))| at <= now) && self.has_late_alarm(now)
+    }
+
+    #[cold]
+    fn has_late_alarm(&mut self, now: Time) -> bool {
+        while let Some(&Reverse((at, index))) = self.alarms.peek()
+            && at <= now
+        {
+            if self.is_late(now, index) {
+                return true;
+            }
+            self.alarms.pop();
+            self.on_alarm(now, at, index);
+        }
+        false
+    }
+
+    /// Whether a timer of a connection has run out.
+    fn is_late(&self, now: Time, index: u32) -> bool {
+        let place = self.directory.place(index) as usize;
+        let Some(connection) = self.connections.get(place) else { return index == GRANTER };
+        let sender = connection.sender.as_deref();
+        let sender = sender.and_then(|sender| sender.alarm_before(Time::MAX, &self.config));
+        sender.into_iter().chain(self.receivers[place].alarm()).any(|at| at <= now)
     }
 
     /// Whether a packet that has arrived may look at what has left: all but data, and ACKs that
