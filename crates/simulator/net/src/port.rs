@@ -138,7 +138,7 @@ impl Port {
             has_pfc: false,
             discarded: 0,
             classes: number,
-            ahead: Ahead { since: Time::ZERO, most: 0, class: 0 },
+            ahead: Ahead { since: Time::ZERO, most: 0, least: 0, waited: 0, class: 0 },
             last_left: (Time::ZERO, 0),
             managed: false,
             overdue: 0,

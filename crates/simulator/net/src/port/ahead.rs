@@ -10,6 +10,11 @@ use crate::frame::Frame;
 use crate::instant::NeedsEvent;
 use crate::link::Link;
 
+/// The greatest bound of the packets that may be ahead at a time.
+const MOST: u32 = 512;
+/// The packets that go ahead for each of the bound, without being taken back, before it doubles.
+const PATIENCE: u32 = 8;
+
 /// Waiting packets that are on the link already, since their start is known: packets of one class,
 /// one after the other. A queue with them needs no event for each packet that leaves it. Whatever
 /// may change the order takes them back: a packet of a higher class, a pause, a PFC frame.
@@ -17,9 +22,24 @@ use crate::link::Link;
 pub(super) struct Ahead {
     /// The time since which packets of the class wait.
     pub(super) since: Time,
-    /// The most packets that may be ahead at a time.
+    /// The most packets that may be ahead at a time: `least` where some have just been taken back,
+    /// and more and more while none is.
     pub(super) most: u32,
+    pub(super) least: u32,
+    /// The packets that have waited for room since the bound was set.
+    pub(super) waited: u32,
     pub(super) class: u8,
+}
+
+impl Ahead {
+    /// Counts a packet that has waited for room ahead: a queue is longer than the bound.
+    #[inline]
+    fn widen(&mut self) {
+        self.waited += 1;
+        if self.waited > PATIENCE * self.most && self.most < MOST {
+            (self.most, self.waited) = (self.most * 2, 0);
+        }
+    }
 }
 
 impl Port {
@@ -28,6 +48,7 @@ impl Port {
     pub(crate) fn look_ahead(&mut self, packets: u32) {
         let fifo = self.queues.iter_mut().all(|queue| queue.packets.as_fifo().is_some());
         self.ahead.most = if fifo && !self.managed { packets } else { 0 };
+        self.ahead.least = self.ahead.most;
     }
 
     /// Whether no packet is in a queue, no class is paused, and no PFC frame waits. So a packet
@@ -122,6 +143,7 @@ impl Port {
         if !self.is_ahead() {
             return NeedsEvent::new();
         }
+        (self.ahead.most, self.ahead.waited) = (self.ahead.least, 0);
         let queue = &mut self.queues[class as usize];
         queue.waiting_since = since;
         let fifo = queue.packets.as_fifo();
@@ -151,6 +173,7 @@ impl Port {
             if !self.is_last_ahead(class, link) {
                 return;
             }
+            self.ahead.widen();
             let since = self.queues[class as usize].waiting_since;
             let Some(mut frame) = self.take_first(class) else { return };
             if gaps {
