@@ -19,7 +19,7 @@ use crate::transmitter::Transmitter;
 /// The most packets that are given to the link at one event.
 const MOST: u32 = 16;
 /// The packets that must be ahead of time for each that is taken back.
-const PRICE: i32 = 16;
+const PRICE: i32 = 2;
 /// The packets that must be ahead of time for each time that segments are paced, since the next ones
 /// then are paced.
 const PACED: i32 = 64;
