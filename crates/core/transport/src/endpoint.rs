@@ -6,6 +6,7 @@ mod caches;
 mod granting;
 mod leaving;
 mod places;
+mod spaced;
 mod withdrawing;
 
 pub use ahead::Stop;

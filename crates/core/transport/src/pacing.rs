@@ -6,6 +6,8 @@
 //! order of their send times. Equal times are ordered by rank, a number that the host gives each
 //! connection, since places are used again.
 
+mod plan;
+
 use std::collections::VecDeque;
 
 use incast_cc::Time;
@@ -13,6 +15,7 @@ use incast_cc::Time;
 use crate::connection::CLASSES;
 use crate::scheduler::Scheduler;
 use crate::send_times::SendTimes;
+use plan::Plan;
 
 /// The scheduler of a host's connections, which it knows by their places.
 #[derive(Clone, Debug, Default)]
@@ -28,18 +31,6 @@ pub struct PacingEngine {
     /// Connections whose send time is to come.
     waiting: SendTimes,
     plan: Plan,
-}
-
-/// The packets that have left ahead of their send times: a connection that sends before the last of
-/// them changes the order.
-#[derive(Clone, Copy, Debug, Default)]
-struct Plan {
-    /// The last send time.
-    until: Time,
-    /// The class of the packets, if there are any.
-    class: Option<u8>,
-    /// Whether a connection sends earlier.
-    is_broken: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -114,17 +105,17 @@ impl PacingEngine {
             (State::Ready, _) | (State::Idle, None) => {}
             (State::Waiting, None) => {
                 *state = State::Idle;
-                self.plan.is_broken = true;
+                self.plan.note(Time::ZERO);
                 self.waiting.clear(connection);
             }
             (State::Waiting, Some(time)) => {
-                self.plan.is_broken |= time <= self.plan.until;
+                self.plan.note(time);
                 self.waiting.clear(connection);
                 self.waiting.add(connection, *rank, time);
             }
             (State::Idle, Some(time)) => {
                 *state = State::Waiting;
-                self.plan.is_broken |= time <= self.plan.until;
+                self.plan.note(time);
                 self.waiting.add(connection, *rank, time);
             }
         }
@@ -139,7 +130,7 @@ impl PacingEngine {
             State::Ready => true,
             State::Idle if self.waiting.earliest() > now => {
                 *since = now;
-                self.plan.is_broken |= now <= self.plan.until;
+                self.plan.note(now);
                 self.put_back(connection);
                 true
             }
@@ -293,67 +284,6 @@ impl PacingEngine {
         let highest = self.occupied.checked_ilog2();
         let ready = highest.and_then(|class| self.ready[class as usize].front());
         ready.copied().unwrap_or_else(|| self.waiting.first())
-    }
-
-    /// Begins a plan without packets.
-    #[inline]
-    pub(crate) fn begin_plan(&mut self) {
-        self.plan = Plan::default();
-    }
-
-    /// Whether a packet of `class` may follow those of the plan.
-    #[inline]
-    pub(crate) fn may_plan(&self, class: u8) -> bool {
-        self.plan.class.is_none_or(|of_plan| of_plan == class)
-    }
-
-    /// Whether a connection has got a send time before the last of the plan.
-    #[inline]
-    pub(crate) fn breaks_plan(&self) -> bool {
-        self.plan.is_broken
-    }
-
-    /// The first connection that waits, and its send time; any number and [`Time::MAX`] where none
-    /// does.
-    #[inline]
-    pub(crate) fn first_waiting(&self) -> (u32, Time) {
-        (self.waiting.first(), self.waiting.earliest())
-    }
-
-    /// The time since which a connection is ready.
-    #[inline]
-    pub(crate) fn ready_since(&self, connection: u32) -> Time {
-        self.places[connection as usize].since
-    }
-
-    /// Plans the next packet of the connection that sends next, whose send time is `at`: it is ready
-    /// and is served next, or none is ready and it waits for the earliest time. It sends again at
-    /// `next`, which is later.
-    #[inline]
-    pub(crate) fn plan(&mut self, connection: u32, at: Time, next: Time) {
-        let Entry { state, class, rank, .. } = self.places[connection as usize];
-        (self.plan.until, self.plan.class) = (self.plan.until.max(at), Some(class));
-        if state == State::Ready {
-            self.sent(class, 0, Turn::Ended);
-            self.places[connection as usize].state = State::Waiting;
-            self.waiting.add(connection, rank, next);
-        } else {
-            debug_assert!(state == State::Waiting && self.waiting.first() == connection);
-            self.waiting.postpone_first(rank, next);
-        }
-    }
-
-    /// Takes the last packet out of the plan, of a connection whose send time was `at`.
-    pub(crate) fn take_from_plan(&mut self, now: Time, connection: u32, at: Time) {
-        let Entry { state, rank, since, .. } = &mut self.places[connection as usize];
-        debug_assert!(*state == State::Waiting, "it waits for its next packet");
-        if at < now {
-            *since = at;
-            self.put_first(connection);
-        } else {
-            self.waiting.clear(connection);
-            self.waiting.add(connection, *rank, at);
-        }
     }
 
     /// The next send time; [`Time::MAX`] when there is none.

@@ -40,6 +40,12 @@ const fn place_of(leaf: Leaf) -> u32 {
     leaf as u32
 }
 
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the second quarter")]
+const fn rank_of(leaf: Leaf) -> u32 {
+    (leaf >> 32) as u32
+}
+
 impl SendTimes {
     /// Makes room for `place`.
     pub(super) fn reserve(&mut self, place: u32) {
@@ -92,21 +98,24 @@ impl SendTimes {
         first
     }
 
-    /// Gives the first place, of this rank, a later time.
+    /// Gives the first place a later time.
     #[inline]
-    pub(super) fn postpone_first(&mut self, rank: u32, time: Time) {
-        let Some(mut at) = self.count.checked_sub(1) else { return };
-        let place = place_of(self.near[at]);
+    pub(super) fn postpone_first(&mut self, time: Time) {
+        let near = &mut self.near[..self.count];
+        let Some((first, others)) = near.split_last_mut() else { return };
+        let (rank, place) = (rank_of(*first), place_of(*first));
         let leaf = leaf(time, rank, place);
-        if leaf > self.near[0] && self.tree[1] != NEVER {
+        if self.tree[1] != NEVER && others.first().is_none_or(|&last| last < leaf) {
+            // A time of the tree may be earlier.
             self.take_first();
             return self.add(place, rank, time);
         }
-        while at > 0 && self.near[at - 1] < leaf {
-            self.near[at] = self.near[at - 1];
+        let mut at = near.len() - 1;
+        while at > 0 && near[at - 1] < leaf {
+            near[at] = near[at - 1];
             at -= 1;
         }
-        self.near[at] = leaf;
+        near[at] = leaf;
     }
 
     #[inline]
@@ -195,6 +204,7 @@ mod tests {
         #[test]
         fn first_is_the_least_time_and_then_the_least_rank(
             changes in prop::collection::vec((0_u32..40, prop::option::of(0_u64..20)), 1..200),
+            postponed in prop::collection::vec(1_u64..20, 0..20),
             taken in 0_usize..40,
         ) {
             // Ranks in the opposite order of places.
@@ -212,6 +222,16 @@ mod tests {
                 let (at, _, first) = all.min().unwrap();
                 prop_assert_eq!(times.earliest(), at);
                 prop_assert!(at == Time::MAX || times.first() == first);
+            }
+            for later in postponed {
+                let all = (0_u32..).zip(&plain).map(|(place, &at)| (at, rank(place), place));
+                let (at, _, first) = all.min().unwrap();
+                prop_assert_eq!(times.earliest(), at);
+                if at < Time::MAX {
+                    prop_assert_eq!(times.first(), first);
+                    plain[first as usize] = at + Span::from_ns(later);
+                    times.postpone_first(plain[first as usize]);
+                }
             }
             for _ in 0..taken {
                 let all = (0_u32..).zip(&plain).map(|(place, &at)| (at, rank(place), place));

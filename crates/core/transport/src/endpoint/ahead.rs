@@ -87,13 +87,8 @@ impl<C: CongestionControl> Endpoint<C> {
                 if replies <= start {
                     return Stop::Ask;
                 }
-                let (place, at) = self.pacing.first_waiting();
-                // What is due now is released first.
-                if at <= now || at == Time::MAX {
-                    return Stop::Empty;
-                }
-                match self.leave_spaced((now, free, until), place, at, nic) {
-                    Some(next) => free = next,
+                match self.leave_spaced((now, free, until), most + 1, nic) {
+                    Some((next, count)) => (free, most) = (next, most + 1 - count),
                     None => return Stop::Empty,
                 }
                 continue;
@@ -115,35 +110,6 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    /// Gives `nic` the next packet of a spaced burst, of the connection that sends next, at `at`.
-    /// `times` are as for [`leave_data`](Self::leave_data), and so is what it returns.
-    #[inline]
-    fn leave_spaced(
-        &mut self,
-        (now, free, until): (Time, Time, Time),
-        place: u32,
-        at: Time,
-        nic: &mut impl EarlyNic,
-    ) -> Option<Time> {
-        let Self { connections, config, pacing, .. } = self;
-        let start = free.max(at).max(now);
-        if start > now && start >= until || nic.has_data() {
-            return None;
-        }
-        let connection = &mut connections[place as usize];
-        let Opening { peer, address, ref terms, .. } = connection.opening;
-        let Some(Sender::Message(sender)) = connection.sender.as_deref_mut() else { return None };
-        // A packet of a higher class would go before those that wait for the NIC.
-        if sender.engines().chooses_class() || !pacing.may_plan(terms.class) {
-            return None;
-        }
-        let (header, begins, next) = sender.leave_spaced(now, start, peer, config)?;
-        let connection = connection.index;
-        let early = Early { header, address, class: terms.class, connection, begins };
-        pacing.plan(place, at, next);
-        Some(nic.take_spaced(start, &early, place, at))
-    }
-
     /// Takes the next reply out, if it has the compact form.
     #[inline]
     fn leave_reply(&mut self) -> Option<Early> {
@@ -156,8 +122,8 @@ impl<C: CongestionControl> Endpoint<C> {
     }
 
     /// Gives `nic` the data of the connection whose turn it is, as far as its starts are known.
-    /// `times` are now, the time at which the NIC is free, and the end of starts. Returns the time at which the NIC is free then; [`None`] if nothing may
-    /// leave.
+    /// `times` are now, the time at which the NIC is free, and the end of starts. Returns the time at
+    /// which the NIC is free then; [`None`] if nothing may leave.
     #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
     #[inline(always)]
     fn leave_data(
@@ -177,8 +143,7 @@ impl<C: CongestionControl> Endpoint<C> {
         let early = Early { header, address, class, connection: index, begins: None };
         let sender = match connection.sender.as_deref_mut()? {
             Sender::Message(sender) if sender.is_spaced() => {
-                let at = self.pacing.ready_since(place);
-                return self.leave_spaced(times, place, at, nic);
+                return self.leave_first_spaced(times, place, nic);
             }
             sender if !is_known || sender.chooses_class() => return None,
             _ if nic.has_spaced() => return None,
@@ -285,28 +250,6 @@ impl<C: CongestionControl> Endpoint<C> {
             sender.put_back(now, header);
             self.nic_backlog = self.nic_backlog + sender.queued() - queued;
             self.pacing.put_first(place);
-        }
-    }
-
-    /// Begins to note what changes the order of spaced packets that leave ahead of time from now on.
-    #[inline]
-    pub fn begin_plan(&mut self) {
-        self.pacing.begin_plan();
-    }
-
-    /// Whether a connection sends before spaced packets that have left ahead of time.
-    #[inline]
-    pub fn breaks_plan(&self) -> bool {
-        self.pacing.breaks_plan()
-    }
-
-    /// Takes a packet of a spaced burst back that has left ahead of time, and whose send time is
-    /// `at`; the last one first.
-    pub fn put_back_spaced(&mut self, now: Time, place: u32, at: Time, header: &Header) {
-        if let Some(Sender::Message(sender)) = self.connections[place as usize].sender.as_deref_mut()
-        {
-            sender.put_back_spaced(at, header);
-            self.pacing.take_from_plan(now, place, at);
         }
     }
 
