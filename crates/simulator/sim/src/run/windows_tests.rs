@@ -317,14 +317,22 @@ pub(super) fn random_case(random: &mut Random) -> String {
         };
         let _ = write!(traffic, "[[traffic]]\nfrom = \"h\"\nto = \"{to}\"\n{class}{what}\n");
     }
-    let transport = match random.below(3) {
+    let transport = match random.below(4) {
         0 => "[transport]\nack_priority = false\n",
-        1 => "[transport]\nmtu = \"1500B\"\nheader = \"64B\"\nack = \"64B\"\n",
+        1 => "[transport]\nmtu = \"1500B\"\nheader = \"60B\"\nack = \"64B\"\n",
+        2 => "[transport]\nmtu = \"1500B\"\nheader = \"60B\"\nack = \"64B\"\nnic = \"packets\"\n",
+        _ => "",
+    };
+    // The first two space packets of 1,500 B by two and by four of their times at 10 Gb/s.
+    let burst_rate = match random.below(4) {
+        0 => "[cc.timely]\nburst_rate = \"4.8Gbps\"\n",
+        1 => "[cc.timely]\nburst_rate = \"2.4Gbps\"\n",
+        2 => "[cc.timely]\nburst_rate = \"3Gbps\"\n",
         _ => "",
     };
     format!(
         "title = \"at random\"\n[run]\nduration = \"240us\"\nwarmup = \"48us\"\ncooldown = \"24us\"\n\
-         interval = \"12us\"\nschemes = [\"timely\"]\n{graph}\n{switch}{transport}{traffic}"
+         interval = \"12us\"\nschemes = [\"timely\"]\n{graph}\n{switch}{transport}{burst_rate}{traffic}"
     )
 }
 
