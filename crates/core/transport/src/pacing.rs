@@ -25,6 +25,8 @@ pub struct PacingEngine {
     ready: [VecDeque<u32>; CLASSES as usize],
     /// A bit for each class that has ready connections.
     occupied: u8,
+    /// A bit for each class that has had a connection.
+    classes: u8,
     scheduler: Scheduler,
     /// The largest size of a packet on the wire, in bytes.
     largest: u64,
@@ -87,6 +89,7 @@ impl PacingEngine {
             self.places.push(Entry::default());
         }
         assert!(self.is_idle(place), "place {place} is taken");
+        self.classes |= 1 << class;
         let since = Time::ZERO;
         self.places[place as usize] = Entry { state: State::Idle, class, rank, since };
     }
@@ -199,6 +202,7 @@ impl PacingEngine {
     pub(crate) fn change(&mut self, connection: u32, class: u8) {
         let Entry { state, class: old, .. } = &mut self.places[connection as usize];
         let before = std::mem::replace(old, class);
+        self.classes |= 1 << class;
         if before == class || *state != State::Ready {
             return;
         }

@@ -13,7 +13,6 @@ use crate::config::Config;
 use crate::connection::Opening;
 use crate::early::{Early, EarlyNic};
 use crate::halves::Sender;
-use crate::pacing::PacingEngine;
 use crate::packet::Header;
 
 impl<C: CongestionControl> Endpoint<C> {
@@ -40,10 +39,11 @@ impl<C: CongestionControl> Endpoint<C> {
             if at <= now || start >= until {
                 break;
             }
-            let connection = &mut connections[place as usize];
-            let Some((early, next)) = next_spaced(connection, (now, start), pacing, config) else {
+            if !pacing.may_plan(at, start) {
                 break;
-            };
+            }
+            let connection = &mut connections[place as usize];
+            let Some((early, next)) = next_spaced(connection, (now, start), config) else { break };
             pacing.plan_first(at, next);
             free = nic.take_spaced(start, &early, place, at);
             count += 1;
@@ -62,12 +62,12 @@ impl<C: CongestionControl> Endpoint<C> {
         nic: &mut impl EarlyNic,
     ) -> Option<Time> {
         let start = free.max(now);
-        if start > now && start >= until || nic.has_data() {
+        if start > now && start >= until || nic.has_data() || !self.pacing.may_plan(now, start) {
             return None;
         }
         let Self { connections, config, pacing, .. } = self;
         let connection = &mut connections[place as usize];
-        let (early, next) = next_spaced(connection, (now, start), pacing, config)?;
+        let (early, next) = next_spaced(connection, (now, start), config)?;
         let at = pacing.plan_ready(place, next);
         Some(nic.take_spaced(start, &early, place, at))
     }
@@ -102,14 +102,12 @@ impl<C: CongestionControl> Endpoint<C> {
 fn next_spaced<C: CongestionControl>(
     connection: &mut Connection<C>,
     (now, start): (Time, Time),
-    pacing: &PacingEngine,
     config: &Config,
 ) -> Option<(Early, Time)> {
     let Opening { peer, address, ref terms, .. } = connection.opening;
     let class = terms.class;
     let Some(Sender::Message(sender)) = connection.sender.as_deref_mut() else { return None };
-    // A packet of a higher class would go before those that wait for the NIC.
-    if sender.chooses_class() || !pacing.may_plan(class) {
+    if sender.chooses_class() {
         return None;
     }
     let (header, begins, next) = sender.leave_spaced(now, start, peer, config)?;

@@ -10,8 +10,6 @@ use super::{Entry, PacingEngine, State, Turn};
 pub(super) struct Plan {
     /// The last send time.
     until: Time,
-    /// The class of the packets, if there are any.
-    class: Option<u8>,
     /// Whether a connection sends earlier.
     is_broken: bool,
 }
@@ -31,10 +29,11 @@ impl PacingEngine {
         self.plan = Plan::default();
     }
 
-    /// Whether a packet of `class` may follow those of the plan.
+    /// Whether a packet that waits for the NIC from `at` to `start` is the next: until then, one of a
+    /// higher class would overtake it.
     #[inline]
-    pub(crate) fn may_plan(&self, class: u8) -> bool {
-        self.plan.class.is_none_or(|of_plan| of_plan == class)
+    pub(crate) fn may_plan(&self, at: Time, start: Time) -> bool {
+        start == at || self.classes.is_power_of_two()
     }
 
     /// Whether a connection has got a send time before the last of the plan.
@@ -57,7 +56,7 @@ impl PacingEngine {
         let first = self.waiting.first();
         debug_assert!(self.occupied == 0 && self.places[first as usize].state == State::Waiting);
         debug_assert!(self.plan.until <= at && at < next);
-        (self.plan.until, self.plan.class) = (at, Some(self.places[first as usize].class));
+        self.plan.until = at;
         self.waiting.postpone_first(next);
     }
 
@@ -67,7 +66,7 @@ impl PacingEngine {
     pub(crate) fn plan_ready(&mut self, connection: u32, next: Time) -> Time {
         debug_assert_eq!(self.head(), Some(connection), "it is served next");
         let Entry { class, rank, since, .. } = self.places[connection as usize];
-        (self.plan.until, self.plan.class) = (self.plan.until.max(since), Some(class));
+        self.plan.until = self.plan.until.max(since);
         self.sent(class, 0, Turn::Ended);
         self.places[connection as usize].state = State::Waiting;
         self.waiting.add(connection, rank, next);
@@ -85,5 +84,74 @@ impl PacingEngine {
             self.waiting.clear(connection);
             self.waiting.add(connection, *rank, at);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_cc::Span;
+
+    use super::*;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// Three connections of one class. Packets of the first two are planned for 10 and 12 us.
+    fn planned() -> PacingEngine {
+        let mut engine = PacingEngine::default();
+        (0..3).for_each(|place| engine.put(place, place, 0));
+        engine.schedule(0, Some(at(10)));
+        engine.schedule(1, Some(at(12)));
+        engine.begin_plan();
+        for (place, now, next) in [(0, 10, 14), (1, 12, 20)] {
+            assert_eq!(engine.first_waiting(), (place, at(now)));
+            engine.plan_first(at(now), at(next));
+        }
+        assert_eq!(engine.first_waiting(), (0, at(14)));
+        engine
+    }
+
+    #[test]
+    fn only_an_earlier_send_time_breaks_a_plan() {
+        let mut engine = planned();
+        engine.schedule(2, Some(at(13)));
+        assert!(!engine.breaks_plan(), "it comes after the last packet");
+        engine.schedule(2, Some(at(11)));
+        assert!(engine.breaks_plan());
+        engine.begin_plan();
+        assert!(!engine.breaks_plan());
+    }
+
+    #[test]
+    fn packets_that_are_taken_back_wait_for_their_own_send_times() {
+        let mut engine = planned();
+        engine.schedule(2, Some(at(11)));
+        for (place, send_time) in [(1, 12), (0, 10)] {
+            engine.take_from_plan(at(9), place, at(send_time));
+        }
+        let released = [(); 4].map(|()| engine.release(at(12)));
+        assert_eq!(released, [Some((0, at(10))), Some((2, at(11))), Some((1, at(12))), None]);
+    }
+
+    #[test]
+    fn packets_that_waited_for_the_nic_are_ready_when_they_are_taken_back() {
+        let mut engine = planned();
+        for (place, send_time) in [(1, 12), (0, 10)] {
+            engine.take_from_plan(at(13), place, at(send_time));
+        }
+        assert_eq!(engine.next_release(), Time::MAX);
+        for (place, send_time) in [(0, 10), (1, 12)] {
+            assert_eq!((engine.head(), engine.waits_since(0)), (Some(place), Some(at(send_time))));
+            engine.sent(0, 0, Turn::Ended);
+        }
+    }
+
+    #[test]
+    fn a_packet_that_another_class_may_overtake_is_not_planned() {
+        let mut engine = planned();
+        assert!(engine.may_plan(at(1), at(2)));
+        engine.put(3, 3, 1);
+        assert!(engine.may_plan(at(2), at(2)) && !engine.may_plan(at(1), at(2)));
     }
 }
