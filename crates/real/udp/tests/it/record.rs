@@ -23,7 +23,17 @@ fn algorithms() -> Vec<AnyAlgorithm> {
     let all = NAMES.iter().filter_map(|name| AnyAlgorithm::named(name));
     let carried =
         all.filter(|algorithm| !algorithm.needs().iter().any(|need| need.is_of_switches()));
-    std::iter::once(auto).chain(carried).collect()
+    std::iter::once(auto).chain(carried).map(of_a_host).collect()
+}
+
+/// The algorithm with targets that a loaded host keeps. With those for hardware Swift goes down to a
+/// packet in some hundred milliseconds, since hosts take longer to answer.
+fn of_a_host(mut algorithm: AnyAlgorithm) -> AnyAlgorithm {
+    if algorithm.name() == "swift" {
+        algorithm.set("base_target", "5ms").unwrap();
+        algorithm.set("endpoint_target", "5ms").unwrap();
+    }
+    algorithm
 }
 
 /// A node of an algorithm that keeps a recording.
