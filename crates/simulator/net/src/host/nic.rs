@@ -20,8 +20,8 @@ use crate::transmitter::Transmitter;
 const MOST: u32 = 16;
 /// The packets that must be ahead of time for each that is taken back.
 const PRICE: i32 = 2;
-/// The packets that must be ahead of time for each time that segments are paced, since the next ones
-/// then are paced.
+/// The packets that must be ahead of time for each time that segments are paced, since the next
+/// ones then are paced.
 const PACED: i32 = 64;
 /// The bounds of the balance of all three.
 const BALANCE: std::ops::RangeInclusive<i32> = -512..=64;
