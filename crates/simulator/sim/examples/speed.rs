@@ -37,15 +37,22 @@ use serde_json::{Value, json};
 #[global_allocator]
 static HEAP: Counting = Counting::new();
 
-/// The scenarios of the benchmark, from the top of the repository, and the values changed in them.
-const BENCHMARK: [(&str, &[&str]); 7] = [
-    ("bench/star.toml", &[]),
-    ("bench/leaf-spine-tcp.toml", &[]),
-    ("bench/leaf-spine-messages.toml", &[]),
-    ("scenarios/incast.toml", &[]),
-    ("scenarios/fat-tree-1024.toml", &["run.duration=1ms", "run.warmup=0us"]),
-    ("bench/fat-tree-128.toml", &[]),
-    ("bench/fat-tree-1024.toml", &[]),
+/// The scenarios of the benchmark, from the top of the repository, their schemes (without any,
+/// those of the file), and the values changed in them.
+const BENCHMARK: [(&str, &[&str], &[&str]); 13] = [
+    ("bench/star.toml", &[], &[]),
+    ("bench/leaf-spine-tcp.toml", &[], &[]),
+    ("bench/leaf-spine-messages.toml", &[], &[]),
+    ("scenarios/incast.toml", &[], &[]),
+    ("scenarios/fat-tree-1024.toml", &[], &["run.duration=1ms", "run.warmup=0us"]),
+    ("bench/fat-tree-128.toml", &[], &[]),
+    ("bench/fat-tree-1024.toml", &[], &[]),
+    ("scenarios/all-reduce.toml", &["hpcc"], &[]),
+    ("scenarios/fat-tree-web-search.toml", &["dctcp", "hpcc"], &[]),
+    ("scenarios/timely-clos-rpc.toml", &["timely"], &[]),
+    ("scenarios/timely-network-imbalance.toml", &["timely"], &[]),
+    ("scenarios/rtcp-over-subscription.toml", &["bbr:bbr-prime"], &[]),
+    ("scenarios/dragonfly.toml", &["dctcp"], &[]),
 ];
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -110,18 +117,18 @@ impl Arguments {
         let mut runs = Vec::new();
         if let Some(file) = self.names.first() {
             let run = Run { file: file.clone(), scheme: String::new(), changes: Vec::new() };
-            runs.push(run);
+            runs.push((run, self.names.iter().skip(1).cloned().collect::<Vec<_>>()));
         } else {
-            for (file, changes) in BENCHMARK {
+            for (file, schemes, changes) in BENCHMARK {
                 let file = format!("{}/../../../{file}", env!("CARGO_MANIFEST_DIR"));
                 let changes = changes.iter().map(ToString::to_string).collect();
-                runs.push(Run { file, scheme: String::new(), changes });
+                let run = Run { file, scheme: String::new(), changes };
+                runs.push((run, schemes.iter().map(ToString::to_string).collect()));
             }
         }
         let mut all = Vec::new();
-        for mut run in runs {
+        for (mut run, mut schemes) in runs {
             run.changes.extend_from_slice(&self.assignments);
-            let mut schemes = self.names.iter().skip(1).cloned().collect::<Vec<_>>();
             if schemes.is_empty() {
                 schemes.clone_from(&run.document()?.scenario().run.schemes);
             }
