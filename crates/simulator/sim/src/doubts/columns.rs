@@ -1,6 +1,8 @@
 //! Columns of tables, where there are such.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::Hash;
 
 use incast_table::{Name, Table, Values};
 
@@ -37,17 +39,19 @@ fn values<'a>(table: &'a Table, name: &str) -> Option<&'a Values> {
 }
 
 /// The rows of a table by the value of a column, values in the order of their first rows.
-pub(super) fn grouped<K: PartialEq>(
+pub(super) fn grouped<K: Copy + Eq + Hash>(
     rows: impl Iterator<Item = usize>,
     key: impl Fn(usize) -> K,
 ) -> Vec<(K, Vec<usize>)> {
     let mut groups: Vec<(K, Vec<usize>)> = Vec::new();
+    let mut places = HashMap::new();
     for row in rows {
         let key = key(row);
-        match groups.iter_mut().find(|(other, _)| *other == key) {
-            Some((_, own)) => own.push(row),
-            None => groups.push((key, vec![row])),
-        }
+        let place = *places.entry(key).or_insert_with(|| {
+            groups.push((key, Vec::new()));
+            groups.len() - 1
+        });
+        groups[place].1.push(row);
     }
     groups
 }
