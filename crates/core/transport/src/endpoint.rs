@@ -386,24 +386,28 @@ impl<C: CongestionControl> Endpoint<C> {
                 });
             }
         }
-        if self.alarms.peek().is_some_and(|&Reverse((at, _))| at <= now) {
+        if self.due_alarm(now).is_some() {
             self.on_alarms(now);
         }
     }
 
+    /// The first alarm if it is due: the time for which it was set, and the connection.
+    #[inline]
+    fn due_alarm(&self, now: Time) -> Option<(Time, u32)> {
+        self.alarms.peek().map(|&Reverse(first)| first).filter(|&(at, _)| at <= now)
+    }
+
     #[cold]
     fn on_alarms(&mut self, now: Time) {
-        while let Some(&Reverse((at, index))) = self.alarms.peek() {
-            if at > now {
-                return;
-            }
-            self.alarms.pop();
-            self.on_alarm(now, at, index);
+        while let Some(due) = self.due_alarm(now) {
+            self.on_alarm(now, due);
         }
     }
 
-    /// Acts on an alarm that was set for `at`.
-    fn on_alarm(&mut self, now: Time, at: Time, index: u32) {
+    /// Takes the first alarm out, which is `due`, and acts on it.
+    fn on_alarm(&mut self, now: Time, due: (Time, u32)) {
+        self.alarms.pop();
+        let (at, index) = due;
         if index == GRANTER {
             return self.on_granter(now);
         }

@@ -8,8 +8,6 @@
 //! ([`Endpoint::put_back_data`], [`Endpoint::put_back_spaced`], [`Endpoint::put_back_reply`]), and
 //! all is as if it had never left.
 
-use std::cmp::Reverse;
-
 use incast_cc::{CongestionControl, Time};
 
 use super::{Endpoint, GRANTER, Reply};
@@ -209,19 +207,16 @@ impl<C: CongestionControl> Endpoint<C> {
     /// nothing is left, are set anew here: they look at nothing.
     #[inline]
     pub fn has_alarm(&mut self, now: Time) -> bool {
-        self.alarms.peek().is_some_and(|&Reverse((at, _))| at <= now) && self.has_late_alarm(now)
+        self.due_alarm(now).is_some() && self.has_late_alarm(now)
     }
 
     #[cold]
     fn has_late_alarm(&mut self, now: Time) -> bool {
-        while let Some(&Reverse((at, index))) = self.alarms.peek()
-            && at <= now
-        {
-            if self.is_late(now, index) {
+        while let Some(due) = self.due_alarm(now) {
+            if self.is_late(now, due.1) {
                 return true;
             }
-            self.alarms.pop();
-            self.on_alarm(now, at, index);
+            self.on_alarm(now, due);
         }
         false
     }

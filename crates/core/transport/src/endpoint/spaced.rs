@@ -106,10 +106,8 @@ fn next_spaced<C: CongestionControl>(
 ) -> Option<(Early, Time)> {
     let Opening { peer, address, ref terms, .. } = connection.opening;
     let class = terms.class;
-    let Some(Sender::Message(sender)) = connection.sender.as_deref_mut() else { return None };
-    if sender.chooses_class() {
-        return None;
-    }
+    let sender = connection.sender.as_deref_mut().filter(|sender| !sender.chooses_class())?;
+    let Sender::Message(sender) = sender else { return None };
     let (header, begins, next) = sender.leave_spaced(now, start, peer, config)?;
     Some((Early { header, address, class, connection: connection.index, begins }, next))
 }

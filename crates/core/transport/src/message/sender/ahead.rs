@@ -53,12 +53,6 @@ impl<C: CongestionControl> Sender<C> {
         (count > 0).then_some((free, count))
     }
 
-    /// Whether the algorithm chooses the class of each packet.
-    #[inline]
-    pub(crate) fn chooses_class(&self) -> bool {
-        self.engines.chooses_class()
-    }
-
     /// Whether the packets of the burst are spaced by more than the line rate.
     #[inline]
     pub(crate) fn is_spaced(&self) -> bool {
