@@ -54,9 +54,9 @@ pub(super) struct NicAhead {
 struct Spaced {
     /// The place of its connection.
     place: u32,
-    /// Its send time.
+    /// The send time.
     at: Time,
-    /// Its start, which is later while the NIC is busy.
+    /// The start, which is later while the NIC is busy.
     start: Time,
 }
 
@@ -106,6 +106,15 @@ impl HostNic<'_> {
         nic.transmit_packet(start, &frame, self.transit);
         nic.busy_until
     }
+
+    #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
+    #[inline(always)]
+    fn put_data(&mut self, start: Time, data: &Early) -> Time {
+        if let Some(posted) = data.begins {
+            self.begun = Some((start, data.connection, posted));
+        }
+        self.put(start, data, self.wire.header + data.header.payload)
+    }
 }
 
 impl EarlyNic for HostNic<'_> {
@@ -122,10 +131,7 @@ impl EarlyNic for HostNic<'_> {
     #[inline]
     fn take_spaced(&mut self, start: Time, data: &Early, place: u32, at: Time) -> Time {
         self.ahead.spaced.push_back(Spaced { place, at, start });
-        if let Some(posted) = data.begins {
-            self.begun = Some((start, data.connection, posted));
-        }
-        self.put(start, data, self.wire.header + data.header.payload)
+        self.put_data(start, data)
     }
 
     #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
@@ -142,10 +148,7 @@ impl EarlyNic for HostNic<'_> {
     #[inline(always)]
     fn take_data(&mut self, start: Time, data: &Early) -> Time {
         self.ahead.connection = Some(data.connection);
-        if let Some(posted) = data.begins {
-            self.begun = Some((start, data.connection, posted));
-        }
-        self.put(start, data, self.wire.header + data.header.payload)
+        self.put_data(start, data)
     }
 }
 
