@@ -220,9 +220,9 @@ fn parse_value(text: &str) -> toml::Value {
 
 /// Why a scenario cannot be changed.
 enum Wrong {
-    /// One assignment has no place in it.
+    /// An assignment has no place in the scenario: its text, and the reason.
     Assignment(String, String),
-    /// The scenario with all of them is wrong.
+    /// The scenario with all assignments is wrong: the reason.
     Together(String),
 }
 

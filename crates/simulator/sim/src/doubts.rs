@@ -119,9 +119,9 @@ pub struct Limit {
 pub struct Halves {
     /// The figure.
     pub figure: Moving,
-    /// Its mean in the first half.
+    /// The mean in the first half.
     pub first: f64,
-    /// Its mean in the second half.
+    /// The mean in the second half.
     pub second: f64,
     /// The standard error of the difference, by the means of five parts of each half.
     pub error: f64,

@@ -57,9 +57,8 @@ pub(super) fn of(
     counted().unwrap_or_default()
 }
 
-/// The time that the messages of a traffic would take that were under way at the end.
-///
-/// It is the longest of these:
+/// The time that the messages of a traffic would take that were under way at the end: the longest
+/// of these.
 ///
 /// * all that is left, at the rate at which the traffic was carried;
 /// * what is left of each message, as much slower than the ideal as the finished ones were, byte by
