@@ -2,9 +2,8 @@
 
 use super::setting::{assert_in, goodputs};
 use crate::common::bottleneck::{Bottleneck, LINE_GBPS};
-use crate::common::{numbers, repository};
-use incast_sim::scenario::Document;
-use incast_sim::{Report, Simulation, TraceConfig};
+use crate::common::{document, numbers, run_with, shipped};
+use incast_sim::TraceConfig;
 
 const AUTO: Bottleneck<'_> = Bottleneck {
     scheme: "timely:auto",
@@ -146,17 +145,6 @@ fn a_path_that_loses_half_of_its_rate_is_followed_there_and_back() {
     assert_in("longest queue in KB", longest, 0.0..=100.0);
 }
 
-/// A run of a scenario.
-fn run(text: &str, scheme: &str, set: &[&str]) -> Report {
-    let parsed = Document::parse(text.to_owned(), "short-flows.toml");
-    let document = parsed.and_then(|document| document.with_set(set));
-    let document = document.unwrap_or_else(|error| panic!("{error}"));
-    let simulation = Simulation::new(document.scenario(), scheme, 1, TraceConfig::default());
-    let mut simulation = simulation.unwrap_or_else(|error| panic!("{error}"));
-    while simulation.advance(1 << 16) {}
-    simulation.finish()
-}
-
 /// Web search at 0.3 of 32 hosts on a leaf-spine network.
 const WEB_SEARCH: &str = r#"
     title = "web search on a leaf-spine network"
@@ -193,8 +181,9 @@ fn short_flows_take_little_longer_than_under_the_papers_start_and_less_with_what
         "switch.buffer=32MB",
     ];
     for (set, shares) in [(&[][..], 0.0..=0.8), (&fast, 0.0..=0.7)] {
+        let document = document(WEB_SEARCH).with_set(set).unwrap_or_else(|error| panic!("{error}"));
         let slowdown = |scheme: &str| {
-            let summary = run(WEB_SEARCH, scheme, set).summary;
+            let summary = run_with(&document, scheme, 1, TraceConfig::default()).summary;
             assert_eq!(summary.drops, 0, "{scheme}");
             assert_eq!(summary.messages, summary.messages_posted, "{scheme}");
             summary.slowdown_mean
@@ -237,7 +226,7 @@ fn a_long_flow_keeps_its_share_beside_short_ones_whose_host_knows_the_path() {
         to = "receiver"
         start = "100ms"
     "#;
-    let report = run(text, "timely:auto", &[]);
+    let report = run_with(&document(text), "timely:auto", 1, TraceConfig::default());
     let carried = numbers(&report, "load", "carried_gbps");
     assert_eq!(report.summary.drops, 0);
     assert_in("the short flows", carried[0], 0.33..=0.37);
@@ -246,9 +235,8 @@ fn a_long_flow_keeps_its_share_beside_short_ones_whose_host_knows_the_path() {
 
 #[test]
 fn incasts_of_new_flows_to_random_hosts_find_no_stale_rates() {
-    let path = repository("scenarios/timely-network-imbalance.toml");
-    let text = std::fs::read_to_string(path).unwrap();
-    let summary = run(&text, "timely:auto", &[]).summary;
+    let document = shipped("timely-network-imbalance", &[]);
+    let summary = run_with(&document, "timely:auto", 1, TraceConfig::default()).summary;
     assert_eq!(summary.drops, 0);
     // Without memory it is 179 us. With it, and without a look at the first sample, it was 2,826.
     assert_in("p99 of the RTT", summary.rtt_p99_us, 100.0..=400.0);
