@@ -89,8 +89,9 @@ def side_by_side(
 
     Raises:
         CostError: So many do not fit the memory.
+        ParameterError: There cannot be so many.
     """
-    most = min(len(plans), at_once(jobs, plans[0].threads or plans[0].scenario.threads))
+    most = min(len(plans), at_once(check_jobs(jobs), plans[0].threads or plans[0].scenario.threads))
     if most == 1 or (whatever_it_costs and jobs is not None):
         return most
     known: dict[tuple[Scenario, str], Cost] = {}

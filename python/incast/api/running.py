@@ -108,7 +108,7 @@ def run(
     )
     if not whatever_it_costs:
         costs.check(scenario, schemes.values(), traces=traces, repeats=len(seeds))
-    jobs = batch.side_by_side(plans, batch.check_jobs(jobs), whatever_it_costs=whatever_it_costs)
+    jobs = batch.side_by_side(plans, jobs, whatever_it_costs=whatever_it_costs)
     found: list[Result] = []
     with Stop() as stop:
         found.extend(results(plans, jobs, stop, Meter(), progress=progress))

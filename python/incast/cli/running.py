@@ -89,7 +89,7 @@ def run(
     _say_replaced(chosen, schemes, places)
     if not yes:
         costs.check(chosen, schemes, traces=traces, repeats=len(places), ask=options.ask)
-    jobs = late.batch.side_by_side(plans, late.batch.check_jobs(jobs), whatever_it_costs=yes)
+    jobs = late.batch.side_by_side(plans, jobs, whatever_it_costs=yes)
     found: dict[int, tuple[Result, Written]] = {}
     failure = None
     with Stop() as stop:
