@@ -13,6 +13,7 @@ from pathlib import Path
 from incast.reproduce.experiment import Experiment
 from incast.reproduce.sources import SOURCES, in_order
 from incast.reproduce.spec import known, load
+from incast.reproduce.words import of_all
 
 PAGE = "experiments"
 BOOKS = ("target/reproduction", "target/book")
@@ -98,6 +99,5 @@ def _in_book(name: str, made: Path | None) -> str:
 def _row(name: str, of: Experiment, counts: dict[str, Counter[str]], made: Path | None) -> str:
     path = _in_book(of.name, made) or f"files/papers/{of.name}.toml.html"
     there = counts.get(of.name, Counter())
-    held = f"{there['✓']} of {there.total()}" if there else ""
-    undecided = f"; {there['◐']} undecided" if there["◐"] else ""
-    return f'| {name} | <a href="{path}">{of.title}</a> | {held}{undecided} |'
+    held = of_all(there["✓"], there["◐"], there.total()) if there else ""
+    return f'| {name} | <a href="{path}">{of.title}</a> | {held} |'

@@ -133,8 +133,12 @@ def held(verdicts: Sequence[Verdict]) -> str:
     own = [verdict.word for verdict in verdicts if kind(verdict) in ("source", "fitted")]
     if not own:
         return ""
-    said = f"{own.count('holds')} of {len(own)}"
-    undecided = own.count("undecided")
+    return of_all(own.count("holds"), own.count("undecided"), len(own))
+
+
+def of_all(holding: int, undecided: int, count: int) -> str:
+    """So many claims that hold of all: `5 of 6`, `4 of 6; 1 undecided`."""
+    said = f"{holding} of {count}"
     return f"{said}; {undecided} undecided" if undecided else said
 
 
