@@ -244,6 +244,18 @@ function joined(series: Series[]): uPlot.AlignedData {
   return [longest, ...series.map(({ y }) => (y.length < longest.length ? padded(y) : y))];
 }
 
+/** A series of each run over time. */
+export function each(value: (run: Run) => Points, least?: (run: Run) => Points): (runs: Run[]) => Series[] {
+  return (runs) => runs.map((run) => ({
+    label: run.label,
+    colour: ofScheme(run.number),
+    width: 1.5,
+    x: run.traces.at_us,
+    y: value(run),
+    ...(least ? { low: least(run), since: run.warmup_us } : {}),
+  }));
+}
+
 export class Charts {
   readonly #grid = h("div", { class: "grid" });
   #figures: { figure: Figure; show: (runs: Run[], moment: number | null) => void }[] = [];
@@ -256,15 +268,8 @@ export class Charts {
   reset(runs: Run[]): void {
     const over = (title: string, unit: string, value: (run: Run) => Points, least?: (run: Run) => Points) => {
       const figure = new Figure(title, unit, { x: "time" });
-      const line = (run: Run) => ({
-        label: run.label,
-        colour: ofScheme(run.number),
-        width: 1.5,
-        x: run.traces.at_us,
-        y: value(run),
-        ...(least ? { low: least(run), since: run.warmup_us } : {}),
-      });
-      return { figure, show: (all: Run[], moment: number | null) => figure.show(all.map(line), moment) };
+      const series = each(value, least);
+      return { figure, show: (all: Run[], moment: number | null) => figure.show(series(all), moment) };
     };
     const rtts = new Figure("RTT, share of samples up to it, measured", "", { x: "rtt", least: 1 });
     this.#figures = [

@@ -1,8 +1,8 @@
 /** The live figures of the guides, by the name that their text has. */
 
-import { type Mark, QUEUES, distribution } from "./charts.js";
+import { type Mark, QUEUES, distribution, each } from "./charts.js";
 import { colour, ofScheme } from "./dom.js";
-import { type Knob, type Line, type Live, type Measure, type Plot, type Values, each } from "./live.js";
+import { type Knob, type Line, type Live, type Measure, type Plot, type Values } from "./live.js";
 import { figure, overTraffic } from "./measures.js";
 import type { Run } from "./run.js";
 

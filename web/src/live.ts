@@ -2,9 +2,9 @@
 
 import { Figure, type Mark, type Series } from "./charts.js";
 import { desk } from "./desk.js";
-import { h, ofScheme, shown } from "./dom.js";
+import { h, shown } from "./dom.js";
 import { NetworkView } from "./network.js";
-import { type Points, Run } from "./run.js";
+import { Run } from "./run.js";
 import { type State, first, fragment, open } from "./state.js";
 import { key } from "./summary.js";
 import teaching from "virtual:teaching";
@@ -301,11 +301,4 @@ function tabled(title: string, measures: Measure[], lines: Line[], numbers: numb
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${title}` }, table),
     ...(source ? [h("p", { class: "hint" }, source)] : []),
   ];
-}
-
-/** A series of each run over time. */
-export function each(value: (run: Run) => Points, least?: (run: Run) => Points): Plot["series"] {
-  return (runs) => runs.map((run) => ({
-    label: run.label, colour: ofScheme(run.number), width: 1.5, x: run.traces.at_us, y: value(run), ...(least ? { low: least(run), since: run.warmup_us } : {}),
-  }));
 }
