@@ -67,9 +67,12 @@ def few_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr("incast.api.result.add_figures", lambda _, written, *_formats: written)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session", autouse=True)
 def hears_ctrl_c() -> None:
-    """Python's own answer to Ctrl-C, which programs in the background of a shell do not have."""
+    """Python's own answer to Ctrl-C, here and in the commands that tests start.
+
+    Programs in the background of a shell do not have it, and `make test` starts some tests there.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

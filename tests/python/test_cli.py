@@ -249,7 +249,6 @@ def test_scenario_schema_is_a_json_schema(command: Command) -> None:
     assert schema["properties"]
 
 
-@pytest.mark.usefixtures("hears_ctrl_c")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_writes_what_there_is(
     tmp_path: Path, interpreter: list[str], short: incast.Scenario, jobs: str

@@ -18,8 +18,6 @@ from incast.api.interruption import Interrupted
 from incast.api.result import add_figures
 from incast.figures import canvas
 
-pytestmark = pytest.mark.usefixtures("hears_ctrl_c")
-
 LARGE = """
 title = "Many connections"
 [run]

@@ -21,8 +21,6 @@ from incast.base import machine, pool
 from incast.base.stopping import Stop
 from incast.terminal import progress
 
-pytestmark = pytest.mark.usefixtures("hears_ctrl_c")
-
 SEEDS = ("--seed", "7", "--seed", "3")
 
 

@@ -28,8 +28,6 @@ from incast.results import seeds, study_files
 from incast.results.axes import axes_of
 from incast.results.study_files import StudyFolder
 
-pytestmark = pytest.mark.usefixtures("hears_ctrl_c")
-
 VARY: dict[str, Any] = {"cc.timely.t_high": "100us,1ms", "traffic.0.connections": [1, 4]}
 
 

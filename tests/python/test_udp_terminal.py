@@ -112,7 +112,6 @@ def test_a_file_that_is_sent_has_a_bar(
     assert (into / "some.bin").read_bytes() == file.read_bytes()
 
 
-@pytest.mark.usefixtures("hears_ctrl_c")
 @pytest.mark.parametrize("as_json", [False, True])
 def test_ctrl_c_shows_what_a_load_has_measured(
     interpreter: list[str], screen: Screen, as_json: bool
@@ -139,7 +138,6 @@ def test_ctrl_c_shows_what_a_load_has_measured(
         assert "Traceback" not in screen.text
 
 
-@pytest.mark.usefixtures("hears_ctrl_c")
 @pytest.mark.parametrize("name", ["call", "send", "bench"])
 def test_ctrl_c_while_nobody_answers_is_one_line(interpreter: list[str], name: str) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
@@ -154,7 +152,6 @@ def test_ctrl_c_while_nobody_answers_is_one_line(interpreter: list[str], name: s
     assert (client.returncode, *ended) == (130, "", "stopped\n")
 
 
-@pytest.mark.usefixtures("hears_ctrl_c")
 @pytest.mark.parametrize("name", ["send", "bench"])
 def test_ctrl_c_in_the_middle_is_one_line(
     interpreter: list[str], screen: Screen, tmp_path: Path, name: str
