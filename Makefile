@@ -25,7 +25,7 @@ KERNEL_PROGRAMS := $(wildcard crates/real/kernel/src/programs/*.rs)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup page demo test check check-rust test-rust test-python kernel wheels wheels-everywhere test-kernel test-kernels search fuzz miri bench bench-ns3 book docs audit fmt lock clean
+.PHONY: help setup page demo test check check-rust test-rust test-python kernel wheels wheels-everywhere test-kernel test-kernels search fuzz miri bench bench-htsim bench-ns3 book docs audit fmt lock clean
 
 help:  ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -174,6 +174,10 @@ EXAMPLE = cargo run $(if $(SHORT),,--release) --locked --example
 bench: setup  ## packet-hops per second, instructions and memory of whole runs, and benchmarks of the parts
 	$(EXAMPLE) speed $(if $(SHORT),-- bench/star.toml run.duration=2ms run.warmup=1ms)
 	cargo $(if $(SHORT),test,bench) --workspace --bench '*' --locked
+
+# HTSIM=FOLDER is your checkout of csg-htsim (bench/htsim/README.md).
+bench-htsim: setup  ## a star and a fat tree in htsim and here, in turn: needs your checkout of htsim, takes two minutes
+	@$(BIN)/python bench/htsim/compare.py --htsim "$(HTSIM)" --into target/htsim $(if $(SHORT),--pairs 1 --percent 1 --debug)
 
 bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair: downloads ns-3, takes two minutes
 	$(BIN)/python bench/ns3/compare.py --into target/ns3 $(if $(SHORT),--percent 1 --debug)

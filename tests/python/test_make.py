@@ -121,3 +121,40 @@ def test_bench_ns3_compares_both_networks() -> None:
         assert ours, done.stdout
         hops = [int(one[1].replace(",", "")) for one in (theirs, ours)]
         assert 0.8 < hops[1] / hops[0] < 1.4, done.stdout
+
+
+def test_bench_htsim_says_where_htsim_is_had() -> None:
+    done = make("bench-htsim")
+    assert done.returncode == 2
+    assert "git clone https://github.com/Broadcom/csg-htsim" in done.stderr
+    assert "nowhere is no checkout of htsim" in make("bench-htsim", "HTSIM=nowhere").stderr
+
+
+def test_bench_htsim_compares_both_networks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With another program in place of htsim's, unless HTSIM names a checkout."""
+    there = os.environ.get("HTSIM")
+    if there is None:
+        there = str(tmp_path)
+        (tmp_path / "sim").mkdir()
+        (tmp_path / "sim" / "eventlist.h").touch()
+        (tmp_path / "sim" / "Makefile").write_text("libhtsim.a:\n\ttouch $@\n")
+        peer, compiler = tmp_path / "peer", tmp_path / "compiler"
+        said = '{"packet_hops": 70000, "user_s": 0.01, "goodput_gbps": 9.7}'
+        peer.write_text(f"#!/bin/sh\necho what the library says\necho '{said}'\n")
+        compiler.write_text(f"#!/bin/sh\nfor program; do :; done\ncp {peer} $program\n")
+        for one in (peer, compiler):
+            one.chmod(0o755)
+        monkeypatch.setenv("CXX", str(compiler))
+    done = make("bench-htsim", f"HTSIM={there}")
+    assert done.returncode == 0, done.stderr
+    for network in ("star", "fat-tree"):
+        hops = re.search(rf"^{network} +incast +([\d,]+) ", done.stdout, re.MULTILINE)
+        assert hops, done.stdout
+        assert int(hops[1].replace(",", "")) > 10_000
+        said = re.search(
+            rf"^{network} +a packet-hop takes ([\d.]+) times", done.stdout, re.MULTILINE
+        )
+        assert said, done.stdout
+        assert float(said[1]) > 0
