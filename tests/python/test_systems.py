@@ -125,6 +125,10 @@ def test_without_workers_several_jobs_are_refused_and_a_sweep_goes_on(
         "error: --jobs 2: on Windows runs go one after the other; leave it out, and give "
         "--threads to each\n"
     )
+    refused = command("reproduce", "timely/table-1", "--jobs", "2", "--out", str(tmp_path / "out"))
+    assert refused.error == (
+        "error: --jobs 2: on Windows runs go one after the other; leave it out\n"
+    )
     done = command(*sweep)
     assert done.code == 0, done.err
     assert batch.at_once(None, 1) == 1

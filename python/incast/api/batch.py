@@ -63,8 +63,12 @@ def planned(
     ]
 
 
-def check_jobs(jobs: int | None) -> int | None:
+def check_jobs(jobs: int | None, *, have_threads: bool = True) -> int | None:
     """The number of runs side by side, or None.
+
+    Args:
+        jobs: What was asked for.
+        have_threads: Whether the runs may have several threads each.
 
     Raises:
         ParameterError: There cannot be so many.
@@ -72,9 +76,10 @@ def check_jobs(jobs: int | None) -> int | None:
     if jobs is not None and not 1 <= jobs <= _core.most_threads:
         raise ParameterError(f"jobs {jobs}: expected a number from 1 to {_core.most_threads}")
     if jobs is not None and jobs > 1 and not system.HAS_WORKERS:
+        threads = f", and give {option('--threads')} to each" if have_threads else ""
         raise ParameterError(
             f"{option('--jobs')} {jobs}: on {system.name()} runs go one after the other; leave it "
-            f"out, and give {option('--threads')} to each"
+            f"out{threads}"
         )
     return jobs
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incast.api import costs
+from incast.api.batch import check_jobs
 from incast.api.costs import CostError
 from incast.base import staging
 from incast.base.stopping import Stop
@@ -51,8 +52,10 @@ def reproduce(
         SpecError: An experiment names what there is not; found before anything is run, but for
             columns, which are known when the first run has them.
         OutputError: `out` cannot be written.
+        ParameterError: So many runs cannot go side by side here.
         KeyboardInterrupt: Ctrl-C; runs that are done are kept.
     """
+    check_jobs(jobs, have_threads=False)
     target = Path(out)
     # A directory that cannot be written is refused before anything is simulated.
     for folder in (target, target / _RUNS, *(target / of.name for of in experiments)):
