@@ -2,9 +2,8 @@
 
 import signal
 import sys
-from importlib import import_module
 
-from incast.base import leaving
+from incast.base import leaving, loading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,12 +13,13 @@ if TYPE_CHECKING:
 def main() -> "NoReturn":
     """Runs the command `incast`."""
     leaving.begin()
+    loading.begin()
     if sys.platform == "win32":
         # Files and pipes have the code page of the system there, in which tables have no lines.
         for one in (sys.stdout, sys.stderr):
             one.reconfigure(encoding="utf-8")
     with leaving.at_once():
-        run = import_module("incast.cli").main
+        run = loading.module("incast.cli").main
     try:
         run()
     except SystemExit:

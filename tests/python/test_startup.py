@@ -91,6 +91,19 @@ def test_a_run_imports_what_it_needs(tmp_path: Path) -> None:
     assert {"polars", "numpy", "matplotlib", "rich"} <= modules
 
 
+def test_only_the_command_imports_without_lists_and_search(tmp_path: Path) -> None:
+    asked = """
+import gc, json, sys
+import matplotlib.lines
+lists = "antialiased" in matplotlib.lines.Line2D.set.__doc__
+sys.stderr.write("\\n" + json.dumps([lists, gc.isenabled(), gc.get_freeze_count() > 0]))
+"""
+    line = "run incast --set run.duration=2ms --set run.warmup=1ms"
+    assert said_by(f"{COMMANDS.format(lines=[line])}\n{asked}", tmp_path) == [False, True, True]
+    python = "import incast; incast.FigureError; import incast.figures.gallery"
+    assert said_by(f"{python}\n{asked}", tmp_path) == [True, True, False]
+
+
 def test_every_late_module_is_there() -> None:
     text = Path(late.__file__).read_text(encoding="utf-8")
     (typed,) = (node for node in ast.parse(text).body if isinstance(node, ast.If))

@@ -11,11 +11,10 @@ now and then has at its head
 No import stands inside a function (`tests/python/test_rooms.py`).
 """
 
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from incast.base import extras
+from incast.base import extras, loading
 
 
 class _Lazy(ModuleType):
@@ -28,7 +27,7 @@ class _Lazy(ModuleType):
     def __getattr__(self, name: str) -> object:
         if self._extra:
             extras.need(self._extra)
-        return getattr(import_module(self.__name__), name)
+        return getattr(loading.module(self.__name__), name)
 
 
 def lazy(name: str, extra: extras.Extra | None = None) -> Any:  # noqa: ANN401 - see the module

@@ -5,10 +5,8 @@ says `late.store.check(...)`, and type checkers see the module itself. Ctrl-C du
 the process: a command names what it needs before it begins what it would have to clean up.
 """
 
-from importlib import import_module
-
 from incast._core import IncastError
-from incast.base import extras, leaving, machine
+from incast.base import extras, leaving, loading, machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,4 +75,4 @@ def __getattr__(name: str) -> object:
     if why := machine.prepare():
         raise IncastError(why)
     with leaving.at_once():
-        return import_module(f"incast.{home}")
+        return loading.module(f"incast.{home}")
