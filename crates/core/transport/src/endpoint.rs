@@ -29,10 +29,10 @@ use crate::directory::Directory;
 use crate::granting::Granter;
 use crate::halves::{Receiver, Sender};
 use crate::pacing::PacingEngine;
-use crate::packet::{Body, DueBy, Form, Header};
+use crate::packet::{Body, DueBy, Form, Header, Packet};
 use crate::paths::Paths;
 use crate::random;
-use crate::rate::{RateComputation, Report};
+use crate::rate::RateComputation;
 use crate::rtt::RttMeasurement;
 use crate::signal::Replaced;
 use crate::stamps::Stamps;
@@ -89,19 +89,24 @@ pub struct Outgoing {
 #[derive(Clone, Debug)]
 struct Reply {
     ready_at: Time,
-    address: Address,
-    /// The packet in its compact form, unless there is more.
+    /// The address of the peer, in its parts: as a whole it has four bytes more.
+    host: u32,
+    route: u64,
+    /// The packet in its compact form, unless it has the full one.
     header: Header,
     connection: u32,
     class: u8,
-    more: Option<Box<More>>,
+    full: Option<Box<Packet>>,
+    /// The words of switches in the data that an ACK answers.
+    stamps: Stamps,
 }
 
-/// The parts of a reply that few have.
-#[derive(Clone, Debug)]
-struct More {
-    form: Form,
-    stamps: Stamps,
+impl Reply {
+    /// The address of the peer.
+    #[inline]
+    const fn address(&self) -> Address {
+        Address { host: self.host, route: self.route }
+    }
 }
 
 /// The work of a carrier after a packet has arrived.
@@ -181,6 +186,8 @@ pub struct Endpoint<C = AnyControl> {
     answers: Vec<Body>,
     /// The messages that the packet at hand has completed.
     messages: Vec<Delivered>,
+    /// The words of switches in the packet at hand, if it is data.
+    stamps: Stamps,
 }
 
 impl<C: CongestionControl> Endpoint<C> {
@@ -217,6 +224,7 @@ impl<C: CongestionControl> Endpoint<C> {
             events: VecDeque::new(),
             answers: Vec::new(),
             messages: Vec::new(),
+            stamps: Stamps::NONE,
         }
     }
 
@@ -422,9 +430,9 @@ impl<C: CongestionControl> Endpoint<C> {
             counted(&mut self.nic_backlog, sender, |sender| sender.on_alarm(now, config));
         }
         if let Some(answer) = self.receivers[place as usize].on_timer(now, &self.config) {
-            let stamps = std::mem::take(&mut connection.stamps);
+            self.stamps = std::mem::take(&mut connection.stamps);
             self.answers.push(answer);
-            self.reply(now, place, Report { stamps: &stamps, ..Report::default() });
+            self.reply(now, place);
         }
         let connection = &mut self.connections[place as usize];
         if let Some(at) = self.receivers[place as usize].alarm() {

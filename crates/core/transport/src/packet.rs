@@ -229,6 +229,15 @@ impl Form {
         }
     }
 
+    /// Whether the packet is for the receiving half of its connection.
+    #[inline]
+    pub fn is_data(&self) -> bool {
+        match self {
+            Self::Compact(header) => header.kind.is_data(),
+            Self::Full(packet) => packet.body.is_data(),
+        }
+    }
+
     /// Whether the receiver answers this very packet: a segment of a stream, or the last packet of a
     /// segment of a message.
     pub fn is_answered(&self) -> bool {

@@ -150,7 +150,8 @@ pub struct Completion<'a> {
 pub struct Report<'a> {
     /// Whether a switch has marked the packet (ECN CE).
     pub marked: bool,
-    /// The words of sender and switches in the packet; in an ACK, in the data that it acknowledges.
+    /// The words of sender and switches in the data that an ACK acknowledges. Those in data itself
+    /// are given to [`Endpoint::handle_stamped`](crate::Endpoint::handle_stamped).
     pub stamps: &'a Stamps,
     /// The oracle's RTT of the connection at this instant, without serialization at the sender.
     pub truth: Option<Span>,

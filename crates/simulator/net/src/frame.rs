@@ -10,12 +10,13 @@ use incast_plan::{PFC_FRAME_BYTES, TRIMMED_BYTES};
 /// A packet as it travels: by value, through links and queues.
 ///
 /// A frame has the part that switches look at, and the packet's header. A packet without a compact
-/// form, or with stamps, is kept in [`Packets`]; its frame has the place instead.
+/// form is kept in [`Packets`], and so are stamps; the frame has their places instead.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) path: Path,
     connection: u32,
     sequence: u32,
+    /// The packet's time of departure, or the place of its stamps, which have the time beside them.
     sent_ns: u32,
     /// The rest of the header, or the packet's place.
     rest: u32,
@@ -46,6 +47,8 @@ const STAMPED: u16 = 1 << 11;
 const CUT: u16 = 1 << 12;
 /// A flag: the packet is kept in [`Packets`].
 const STORED: u16 = 1 << 13;
+/// The flags of packets that do not fit their frames.
+const KEPT: u16 = STORED | STAMPED;
 /// A flag: a PFC frame, for its class.
 const PFC: u16 = 1 << 14;
 /// A flag of a PFC frame: XOFF, otherwise XON.
@@ -81,27 +84,33 @@ impl Frame {
         bits: 0,
     };
 
-    /// The frame of a packet. The packet is stored if it has no compact form, or gets stamps.
+    /// The frame of a packet. The packet is stored if it has no compact form, and so are its
+    /// stamps, where it has or gets some.
     #[inline]
     pub(crate) fn new(
         address: Address,
         wire: u16,
         class: u8,
         form: Form,
-        has_stamps: bool,
+        stamps: Option<Stamps>,
         packets: &mut Packets,
     ) -> Self {
-        let path = Path::from_bits(address.route);
-        #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the hosts")]
-        let destination = address.host as u16;
-        match form {
-            Form::Compact(header) if !has_stamps => Self::compact(address, wire, class, &header),
-            form => {
+        let mut frame = match &form {
+            Form::Compact(header) => Self::compact(address, wire, class, header),
+            Form::Full(_) => {
+                #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds hosts")]
+                let destination = address.host as u16;
                 let mut frame = Self::stored(form, packets);
-                frame.bits |= u16::from(class) | if has_stamps { STAMPED } else { 0 };
-                Self { path, wire, destination, ..frame }
+                frame.bits |= u16::from(class);
+                Self { path: Path::from_bits(address.route), wire, destination, ..frame }
             }
+        };
+        if let Some(stamps) = stamps {
+            let (sent_ns, payload) = (form.sent_ns(), form.payload());
+            frame.bits |= STAMPED;
+            frame.sent_ns = packets.put_stamped(Stamped { stamps, sent_ns, payload });
         }
+        frame
     }
 
     /// The frame of a packet in the compact form.
@@ -127,7 +136,7 @@ impl Frame {
             | (kind as u16) << KIND
             | if form.is_ect() { ECT } else { 0 }
             | if form.is_quiet() { QUIET } else { 0 };
-        let (connection, rest) = (form.connection(), packets.put(form).0);
+        let (connection, rest) = (form.connection(), packets.put(form));
         Self { connection, rest, bits, ..Self::NOTHING }
     }
 
@@ -146,9 +155,7 @@ impl Frame {
     /// travels on in `class`. Switches no longer mark it, and the receiver looks at it on arrival.
     #[cold]
     pub(crate) fn trim(&mut self, class: u8, packets: &mut Packets) {
-        if self.bits & STORED != 0 {
-            packets.trim(self);
-        }
+        packets.trim(self);
         let others = self.bits & !(QUIET | ECT | ((1 << HEADER_FLAGS) - 1));
         self.bits = others | (Kind::Trimmed as u16) << KIND | u16::from(class);
         self.wire = TRIMMED_BYTES;
@@ -166,18 +173,22 @@ impl Frame {
         self.connection
     }
 
-    /// The packet's header; [`None`] if the packet is stored. Data has headers of `header` bytes.
+    /// The packet's header; [`None`] if the frame has not got all of it. Data has headers of
+    /// `header` bytes.
     #[inline]
     pub(crate) fn header(&self, header: u16) -> Option<Header> {
-        if self.bits & STORED != 0 {
-            return None;
-        }
+        if self.bits & KEPT == 0 { Some(self.own_header(header)) } else { None }
+    }
+
+    /// The header as the frame has it, of a packet that is not stored.
+    #[inline]
+    fn own_header(&self, header: u16) -> Header {
         let &Self { connection, sequence, sent_ns, rest, wire, bits, .. } = self;
         let kind = KINDS[(bits >> KIND) as usize % KINDS.len()];
         let payload = if kind.has_payload() { wire - header } else { 0 };
         #[expect(clippy::cast_possible_truncation, reason = "the lowest three bits")]
         let flags = (bits >> HEADER_FLAGS) as u8 % 8;
-        Some(Header { connection, sequence, sent_ns, rest, payload, kind, flags })
+        Header { connection, sequence, sent_ns, rest, payload, kind, flags }
     }
 
     /// Whether switches may mark the packet instead of dropping it (ECN-capable transport).
@@ -266,42 +277,98 @@ impl discipline::Packet for Frame {
     }
 }
 
-/// The place of a packet in [`Packets`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PacketId(u32);
+/// Values that keep their places. Freed places are used again at once, so that few are in use, and
+/// those are in the processor's caches.
+#[derive(Debug)]
+struct Pool<T> {
+    places: Vec<T>,
+    free: Vec<u32>,
+}
 
-/// The packets between two hosts that do not fit their frames. A packet keeps its place from the
-/// sending host to the receiving one. Freed places are used again at once, so that few are in use,
-/// and those are in the processor's caches.
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Pool<T> {
+    /// Stores a value; returns its place.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "as many packets do not fit the memory")]
+    fn put(&mut self, value: T) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = value;
+            place
+        } else {
+            self.places.push(value);
+            self.places.len() as u32 - 1
+        }
+    }
+
+    /// The value at `place`, which is free from now on.
+    #[inline]
+    fn free(&mut self, place: u32) -> &mut T {
+        self.free.push(place);
+        &mut self.places[place as usize]
+    }
+}
+
+/// The stamps of a packet, and what its frame has no room for.
+#[derive(Debug)]
+struct Stamped {
+    stamps: Stamps,
+    sent_ns: u32,
+    /// The payload of the packet: ports stamp data alone.
+    payload: u32,
+}
+
+/// The parts of packets that do not fit their frames, from the sending host to the receiving one.
 #[derive(Debug, Default)]
 pub(crate) struct Packets {
-    places: Vec<Form>,
-    free: Vec<PacketId>,
-    /// The stamps of the packets that have any.
-    stamps: Vec<Stamps>,
+    stored: Pool<Form>,
+    stamped: Pool<Stamped>,
+    /// Stamps without words, of packets that have arrived: others take their memory.
+    spare: Vec<Stamps>,
 }
 
 impl Packets {
-    #[expect(clippy::cast_possible_truncation, reason = "as many packets do not fit the memory")]
-    fn put(&mut self, form: Form) -> PacketId {
-        if let Some(id) = self.free.pop() {
-            self.places[id.0 as usize] = form;
-            id
-        } else {
-            self.places.push(form);
-            PacketId(self.places.len() as u32 - 1)
-        }
+    fn put(&mut self, form: Form) -> u32 {
+        self.stored.put(form)
+    }
+
+    #[inline]
+    fn put_stamped(&mut self, stamped: Stamped) -> u32 {
+        self.stamped.put(stamped)
     }
 
     /// The packet of a frame that is stored.
     pub(crate) fn stored(&self, frame: &Frame) -> &Form {
         debug_assert!(frame.bits & STORED != 0, "{frame:?}");
-        &self.places[frame.rest as usize]
+        &self.stored.places[frame.rest as usize]
     }
 
-    /// Whether a frame's packet, which is stored, has payload.
-    pub(crate) fn is_stored_data(&self, frame: &Frame) -> bool {
-        frame.bits & STORED != 0 && self.stored(frame).payload() > 0
+    /// The packet of a frame. Data has headers of `header` bytes.
+    #[inline]
+    pub(crate) fn form(&self, frame: &Frame, header: u16) -> Form {
+        if frame.bits & STORED != 0 {
+            return *self.stored(frame);
+        }
+        let own = frame.own_header(header);
+        Form::Compact(match frame.bits & STAMPED {
+            0 => own,
+            _ => Header { sent_ns: self.stamped.places[frame.sent_ns as usize].sent_ns, ..own },
+        })
+    }
+
+    /// Takes out the packet of a frame, with its stamps if it has some.
+    #[inline]
+    pub(crate) fn take(&mut self, frame: &Frame, header: u16) -> (Form, Option<Stamps>) {
+        let form = self.form(frame, header);
+        if frame.bits & STORED != 0 {
+            self.stored.free(frame.rest);
+        }
+        let stamped = frame.is_stamped();
+        (form, stamped.then(|| std::mem::take(&mut self.stamped.free(frame.sent_ns).stamps)))
     }
 
     /// The flow that a packet belongs to, and the bytes of the flow that remain. Hosts send packets
@@ -319,25 +386,29 @@ impl Packets {
         Job { flow: u64::from(frame.destination) << 33 | connection, remaining }
     }
 
-    /// Leaves the header of a frame's packet, which is stored.
+    /// Leaves the header of a frame's packet.
     fn trim(&mut self, frame: &Frame) {
-        let form = &mut self.places[frame.rest as usize];
-        *form = form.trimmed().unwrap_or(*form);
+        if frame.bits & STORED != 0 {
+            let form = &mut self.stored.places[frame.rest as usize];
+            *form = form.trimmed().unwrap_or(*form);
+        }
+        if frame.is_stamped() {
+            self.stamped.places[frame.sent_ns as usize].payload = 0;
+        }
     }
 
-    /// Frees the place of a frame's packet, if it is stored.
+    /// Frees the places of a frame's packet, if it has any.
     #[inline]
     pub(crate) fn drop(&mut self, frame: &Frame) {
-        if frame.bits & STORED != 0 {
+        if frame.bits & KEPT != 0 {
             self.free(frame);
         }
     }
 
     #[cold]
     fn free(&mut self, frame: &Frame) {
-        self.free.push(PacketId(frame.rest));
-        if frame.is_stamped() {
-            self.take_stamps(frame);
+        if let (_, Some(stamps)) = self.take(frame, 0) {
+            self.keep_spare_stamps(stamps);
         }
     }
 
@@ -345,54 +416,69 @@ impl Packets {
     /// [`None`] if nothing of it is stored.
     #[inline]
     pub(crate) fn remove(&mut self, frame: &Frame) -> Option<Stored> {
-        (frame.bits & STORED != 0).then(|| {
-            let stored = Stored { form: *self.stored(frame), stamps: self.take_stamps(frame) };
-            self.drop(frame);
-            stored
+        (frame.bits & KEPT != 0).then(|| {
+            let form = (frame.bits & STORED != 0).then(|| *self.stored.free(frame.rest));
+            let stamped = frame.is_stamped().then(|| {
+                let Stamped { stamps, sent_ns, payload } = self.stamped.free(frame.sent_ns);
+                let stamps = std::mem::take(stamps);
+                Stamped { stamps, sent_ns: *sent_ns, payload: *payload }
+            });
+            Stored { form, stamped }
         })
     }
 
     /// Keeps the packet of a frame that has come from another part: the inverse of
     /// [`remove`](Self::remove).
     pub(crate) fn take_in(&mut self, frame: &mut Frame, stored: Stored) {
-        frame.rest = self.put(stored.form).0;
-        if !stored.stamps.is_empty() {
-            *self.stamps_of(frame) = stored.stamps;
+        if let Some(form) = stored.form {
+            frame.rest = self.put(form);
+        }
+        if let Some(stamped) = stored.stamped {
+            frame.sent_ns = self.put_stamped(stamped);
         }
     }
 
-    /// The stamps of a stamped frame's packet.
-    pub(crate) fn stamps_of(&mut self, frame: &Frame) -> &mut Stamps {
-        let needed = frame.rest as usize + 1;
-        if self.stamps.len() < needed {
-            self.stamps.resize_with(needed.next_power_of_two(), Stamps::default);
-        }
-        &mut self.stamps[frame.rest as usize]
-    }
-
-    /// Takes out the stamps of a frame's packet.
+    /// The payload and the stamps of a stamped frame's packet.
     #[inline]
-    pub(crate) fn take_stamps(&mut self, frame: &Frame) -> Stamps {
-        if frame.is_stamped() { std::mem::take(self.stamps_of(frame)) } else { Stamps::NONE }
+    pub(crate) fn stamps_of(&mut self, frame: &Frame) -> (u32, &mut Stamps) {
+        let Stamped { stamps, payload, .. } = &mut self.stamped.places[frame.sent_ns as usize];
+        (*payload, stamps)
     }
 
-    /// The last stamp of the packet of a frame, if switches stamped it.
+    /// The last stamp of a frame's packet, if that is data which switches stamped.
     pub(crate) fn last_stamp(&self, frame: &Frame) -> Option<Hop> {
-        let stamps = self.stamps.get(frame.rest as usize).filter(|_| frame.is_stamped())?;
-        stamps.hops().last().copied()
+        let stamped = frame.is_stamped().then(|| &self.stamped.places[frame.sent_ns as usize]);
+        let data = stamped.filter(|stamped| stamped.payload > 0)?;
+        data.stamps.hops().last().copied()
+    }
+
+    /// Stamps without words, with the memory of others if there are any.
+    #[inline]
+    pub(crate) fn take_spare_stamps(&mut self) -> Stamps {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// Keeps the memory of stamps that nobody needs any more.
+    #[inline]
+    pub(crate) fn keep_spare_stamps(&mut self, mut stamps: Stamps) {
+        if stamps.has_memory() {
+            stamps.clear();
+            self.spare.push(stamps);
+        }
     }
 
     /// The number of places that have been needed so far.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.places.len()
+        self.stored.places.len()
     }
 }
 
-/// A packet that is stored, with its stamps.
+/// The parts of a packet that its frame has no room for, on their way to another part of the
+/// network.
 pub(crate) struct Stored {
-    form: Form,
-    stamps: Stamps,
+    form: Option<Form>,
+    stamped: Option<Stamped>,
 }
 
 #[cfg(test)]
@@ -413,7 +499,8 @@ mod tests {
 
     fn frame(form: Form, has_stamps: bool, packets: &mut Packets) -> Frame {
         let address = Address { host: 59_999, route: Path::labelled(7).bits() };
-        Frame::new(address, 1_500, 5, form, has_stamps, packets)
+        let stamps = has_stamps.then(|| packets.take_spare_stamps());
+        Frame::new(address, 1_500, 5, form, stamps, packets)
     }
 
     #[test]
@@ -461,15 +548,16 @@ mod tests {
                 assert_eq!((frame.destination(), frame.connection()), (59_999, 1));
                 assert!(!frame.is_trimmable() && !frame.is_ect() && !frame.is_quiet());
                 assert!(frame.is_marked() && frame.is_stamped() == has_stamps);
-                match frame.header(40) {
-                    Some(header) => assert_eq!(header, left),
-                    None => assert_eq!(packets.stored(&frame).packet(0), left.packet(0)),
+                assert_eq!(packets.form(&frame, 40).packet(0), left.packet(0));
+                assert_eq!(frame.header(40).is_some(), form == Form::Compact(whole) && !has_stamps);
+                if has_stamps {
+                    assert_eq!(packets.stamps_of(&frame).0, 0, "the header is no data");
                 }
-                assert!(!packets.is_stored_data(&frame));
                 packets.drop(&frame);
             }
         }
         assert_eq!(packets.len(), 1, "a place for one at a time");
+        assert_eq!(packets.stamped.places.len(), 1);
     }
 
     #[test]
@@ -492,13 +580,33 @@ mod tests {
         let mut packets = Packets::default();
         let form = Form::Compact(header(Kind::Data, 0));
         let [a, b] = [0, 1].map(|_| frame(form, true, &mut packets));
-        packets.stamps_of(&a).push(Hop::default());
-        assert_eq!(packets.take_stamps(&a).hops().len(), 1);
-        packets.drop(&a);
+        packets.stamps_of(&a).1.push(Hop::default());
+        let (taken, stamps) = packets.take(&a, 40);
+        assert_eq!((taken, stamps.as_ref().unwrap().hops().len()), (form, 1));
+        packets.keep_spare_stamps(stamps.unwrap());
+        packets.stamps_of(&b).1.push(Hop::default());
         packets.drop(&b);
         let again = [2, 3].map(|_| frame(form, true, &mut packets));
-        assert_eq!(again.map(|frame| frame.rest), [b.rest, a.rest]);
-        assert_eq!(packets.len(), 2);
-        assert!(packets.stamps_of(&a).hops().is_empty());
+        assert_eq!(again.map(|frame| frame.sent_ns), [b.sent_ns, a.sent_ns]);
+        assert_eq!((packets.stamped.places.len(), packets.spare.len()), (2, 0));
+        for frame in again {
+            let (payload, stamps) = packets.stamps_of(&frame);
+            assert!(payload == 1_460 && stamps.hops().is_empty() && stamps.has_memory());
+        }
+    }
+
+    #[test]
+    fn a_packet_moves_to_another_part_of_the_network_with_its_stamps() {
+        let whole = header(Kind::Segment, Header::ECT);
+        for form in [Form::Compact(whole), Form::Full(whole.packet(0))] {
+            let [mut here, mut there] = [Packets::default(), Packets::default()];
+            frame(form, true, &mut there); // another has the first place
+            let mut moved = frame(form, true, &mut here);
+            here.stamps_of(&moved).1.push(Hop::default());
+            let stored = here.remove(&moved).unwrap();
+            there.take_in(&mut moved, stored);
+            let (arrived, stamps) = there.take(&moved, 40);
+            assert_eq!((arrived, stamps.unwrap().hops().len()), (form, 1));
+        }
     }
 }

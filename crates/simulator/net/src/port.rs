@@ -513,12 +513,14 @@ impl Port {
 
     /// Lets the port's feedback read and change the words in the packet of `frame`, which leaves.
     pub(crate) fn stamp(&mut self, now: Time, frame: &Frame, transit: &mut Transit) {
-        if !transit.packets.is_stored_data(frame) {
+        let Transit { packets, links, .. } = transit;
+        let (payload, stamps) = packets.stamps_of(frame);
+        if payload == 0 {
             return; // an ACK echoes the stamps of its data
         }
         let (wire, queued) = (u64::from(frame.wire), self.backlog_bytes());
         let Some(answering) = &mut self.feedback else { return };
-        let link = &transit.links[self.transmitter.link as usize];
+        let link = &links[self.transmitter.link as usize];
         let departure = Departure {
             now,
             port: link.number(),
@@ -526,9 +528,9 @@ impl Port {
             queued,
             sent: self.transmitter.hops().bytes + wire,
             wire,
-            payload: u64::from(transit.packets.stored(frame).payload()),
+            payload: payload.into(),
         };
-        answering.law.on_departure(&departure, transit.packets.stamps_of(frame));
+        answering.law.on_departure(&departure, stamps);
     }
 
     /// Whether something could be sent if the link were free.

@@ -111,8 +111,8 @@ impl Network {
     pub fn last_stamps(&self) -> impl Iterator<Item = (u32, Hop)> {
         let Transit { links, packets, .. } = &self.transit;
         links.iter().flat_map(move |link| {
-            let data = link.flying().filter(|frame| packets.is_stored_data(frame));
-            data.filter_map(|frame| packets.last_stamp(frame)).map(|hop| (link.number(), hop))
+            let stamps = link.flying().filter_map(|frame| packets.last_stamp(frame));
+            stamps.map(|hop| (link.number(), hop))
         })
     }
 

@@ -18,6 +18,7 @@ use crate::half::Sending;
 use crate::halves::{Sender, facts};
 use crate::pacing::Turn;
 use crate::packet::Header;
+use crate::stamps::Stamps;
 
 /// The reason why no more packets leave ahead of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,8 +112,10 @@ impl<C: CongestionControl> Endpoint<C> {
     /// Takes the next reply out, if it has the compact form.
     #[inline]
     fn leave_reply(&mut self) -> Option<Early> {
-        let &Reply { address, header, class, connection, ref more, .. } = self.replies.front()?;
-        if more.is_some() {
+        let reply = self.replies.front()?;
+        let address = reply.address();
+        let &Reply { header, class, connection, ref full, ref stamps, .. } = reply;
+        if full.is_some() || !stamps.is_empty() {
             return None;
         }
         self.replies.pop_front();
@@ -251,7 +254,9 @@ impl<C: CongestionControl> Endpoint<C> {
     /// Takes a reply back that has left ahead of time, and is ready at `ready_at`; the last one
     /// first.
     pub fn put_back_reply(&mut self, ready_at: Time, address: Address, class: u8, header: Header) {
-        let connection = u32::MAX;
-        self.replies.push_front(Reply { ready_at, address, header, connection, class, more: None });
+        let (connection, full, stamps) = (u32::MAX, None, Stamps::NONE);
+        let Address { host, route } = address;
+        let reply = Reply { ready_at, host, route, header, connection, class, full, stamps };
+        self.replies.push_front(reply);
     }
 }

@@ -2,9 +2,9 @@
 
 use incast_cc::{CongestionControl, Span, Time};
 
-use super::{Connection, Endpoint, More, News, Reply, counted};
+use super::{Connection, Endpoint, News, Reply, counted};
 use crate::backlog::Posted;
-use crate::connection::{Delivered, Event, Opening, Role, Sample};
+use crate::connection::{Address, Delivered, Event, Opening, Role, Sample};
 use crate::directory::Standing;
 use crate::half::{Receiving, Sending};
 use crate::halves::{Receiver, Sender};
@@ -23,6 +23,25 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
+    /// Takes in a packet that has arrived with the words of switches. The ACK of data takes them
+    /// along, and leaves others in `stamps`, for their memory.
+    #[inline]
+    pub fn handle_stamped(
+        &mut self,
+        now: Time,
+        form: &Form,
+        report: Report<'_>,
+        stamps: &mut Stamps,
+    ) -> News {
+        if !form.is_data() {
+            return self.handle(now, form, Report { stamps, ..report });
+        }
+        std::mem::swap(&mut self.stamps, stamps);
+        let news = self.handle(now, form, report);
+        std::mem::swap(&mut self.stamps, stamps);
+        news
+    }
+
     /// Takes in a packet that has arrived in the compact form.
     #[inline]
     pub fn handle_header(&mut self, now: Time, header: &Header, report: Report<'_>) -> News {
@@ -37,7 +56,6 @@ impl<C: CongestionControl> Endpoint<C> {
         if header.kind == Kind::Segment
             && let Some(Receiver::Stream(receiver)) = self.receivers.get_mut(place as usize)
             && receiver.is_plain(header, report.marked)
-            && report.stamps.is_empty()
             && !(report.marked && self.notifies)
         {
             return self.take_plain_segment(now, place, header, report.marked);
@@ -141,6 +159,9 @@ impl<C: CongestionControl> Endpoint<C> {
         let Some(ack) = receiver.take_plain(now, header, marked, &self.config.stream) else {
             let ack_at = receiver.alarm().unwrap_or(Time::MAX);
             let connection = &mut self.connections[place as usize];
+            if !self.stamps.is_empty() {
+                std::mem::swap(&mut connection.stamps, &mut self.stamps);
+            }
             if ack_at >= connection.alarm {
                 return News::None;
             }
@@ -151,11 +172,14 @@ impl<C: CongestionControl> Endpoint<C> {
         let (class, &Opening { peer, address, ref terms, .. }) = (ack_class, opening);
         let ready_at = self.ready_at(now, terms.scheme);
         let header = Header { connection: peer, ..ack };
-        let more = self.config.full_packets.then(|| {
+        let full = self.config.full_packets.then(|| {
             let near = self.receivers[place as usize].expects();
-            Box::new(More { form: Form::Full(header.packet(near)), stamps: Stamps::NONE })
+            Box::new(header.packet(near))
         });
-        self.replies.push_back(Reply { ready_at, address, header, connection: index, class, more });
+        let (connection, stamps) = (index, std::mem::take(&mut self.stamps));
+        let Address { host, route } = address;
+        let reply = Reply { ready_at, host, route, header, connection, class, full, stamps };
+        self.replies.push_back(reply);
         if self.has_reply(now, u8::MAX) { News::Now } else { News::Later }
     }
 
@@ -194,10 +218,10 @@ impl<C: CongestionControl> Endpoint<C> {
         if grants {
             self.note_data(now, packet, report.marked);
         }
-        if delays && self.answers.is_empty() && !report.stamps.is_empty() {
-            self.connections[place as usize].stamps = report.stamps.clone();
+        if delays && self.answers.is_empty() && !self.stamps.is_empty() {
+            std::mem::swap(&mut self.connections[place as usize].stamps, &mut self.stamps);
         }
-        let news = self.settle(now, place, report);
+        let news = self.settle(now, place, report.marked);
         let connection = &mut self.connections[place as usize];
         if let Some(at) = answer_at {
             connection.arm(now, at, &mut self.alarms);
@@ -221,15 +245,15 @@ impl<C: CongestionControl> Endpoint<C> {
 
     /// Passes on the receiver's answers to a packet, if there are any.
     #[inline]
-    fn settle(&mut self, now: Time, place: u32, report: Report<'_>) -> News {
-        if report.marked && self.notifies {
+    fn settle(&mut self, now: Time, place: u32, marked: bool) -> News {
+        if marked && self.notifies {
             self.notify(now, place);
         }
         if self.answers.is_empty() && self.messages.is_empty() {
             return News::None;
         }
         let hears = !self.messages.is_empty();
-        self.reply(now, place, report);
+        self.reply(now, place);
         // A reply that is not ready yet counts as an alarm.
         if hears || self.has_reply(now, u8::MAX) { News::Now } else { News::Later }
     }
@@ -247,25 +271,27 @@ impl<C: CongestionControl> Endpoint<C> {
         }
     }
 
-    pub(super) fn reply(&mut self, now: Time, place: u32, report: Report<'_>) {
+    pub(super) fn reply(&mut self, now: Time, place: u32) {
         let Connection { index, ack_class, ref opening, .. } = self.connections[place as usize];
         let (class, &Opening { peer, address, role, terms, .. }) = (ack_class, opening);
         let ready_at = self.ready_at(now, terms.scheme);
+        let mut left = self.answers.len();
         for &body in &self.answers {
-            let stamped = body.echoes() && !report.stamps.is_empty();
-            let form = Form::of(
-                Packet { connection: peer, sent_ns: clock_ns(now), body },
-                self.config.full_packets,
-            );
-            let (header, more) = match form {
-                Form::Compact(header) if !stamped => (header, None),
-                form => {
-                    let stamps = if stamped { report.stamps.clone() } else { Stamps::NONE };
-                    (Header::NONE, Some(Box::new(More { form, stamps })))
-                }
+            let packet = Packet { connection: peer, sent_ns: clock_ns(now), body };
+            let (header, full) = match Form::of(packet, self.config.full_packets) {
+                Form::Compact(header) => (header, None),
+                Form::Full(packet) => (Header::NONE, Some(Box::new(packet))),
             };
-            let connection = index;
-            self.replies.push_back(Reply { ready_at, address, header, connection, class, more });
+            left -= 1;
+            let (connection, echoes) = (index, body.echoes() && !self.stamps.is_empty());
+            let stamps = match left {
+                _ if !echoes => Stamps::NONE,
+                0 => std::mem::take(&mut self.stamps),
+                _ => self.stamps.clone(),
+            };
+            let Address { host, route } = address;
+            let reply = Reply { ready_at, host, route, header, connection, class, full, stamps };
+            self.replies.push_back(reply);
         }
         self.answers.clear();
         for number in 0..self.messages.len() {

@@ -32,11 +32,10 @@ impl<C: CongestionControl> Endpoint<C> {
             0 => self.replies.pop_front(),
             place => self.replies.remove(place),
         };
-        let Reply { connection, address, class, header, more, .. } = reply?;
-        let (form, stamps) = match more {
-            None => (Form::Compact(header), Stamps::NONE),
-            Some(more) => (more.form, more.stamps),
-        };
+        let reply = reply?;
+        let address = reply.address();
+        let Reply { connection, class, header, full, stamps, .. } = reply;
+        let form = full.map_or(Form::Compact(header), |packet| Form::Full(*packet));
         Some(Outgoing { connection, address, class, begins: None, form, stamps })
     }
 

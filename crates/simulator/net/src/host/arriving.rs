@@ -5,7 +5,7 @@ use incast_transport::{News, Report, clock_ns};
 
 use super::Host;
 use crate::Transit;
-use crate::frame::Frame;
+use crate::frame::{Frame, Packets};
 use crate::trace::PacketEvent;
 
 impl Host {
@@ -26,7 +26,6 @@ impl Host {
             self.work(now, transit);
         }
         let mut taken_back = false;
-        let stamps = transit.packets.take_stamps(frame);
         let news = if frame.is_pfc() {
             if self.ahead.until > now {
                 self.take_back(now, transit);
@@ -41,8 +40,7 @@ impl Host {
                     self.take_back(now, transit);
                 }
             }
-            let (marked, stamps) = (frame.is_marked(), &stamps);
-            let report = Report { marked, stamps, truth, ..Report::default() };
+            let report = Report { marked: frame.is_marked(), truth, ..Report::default() };
             self.take_in(now, frame, report, transit)
         };
         match news {
@@ -73,11 +71,24 @@ impl Host {
             self.count(now, frame, delay);
             return self.endpoint.handle_header(now, &header, report);
         }
-        let packets = &mut transit.packets;
-        let form = *packets.stored(frame);
-        packets.drop(frame);
+        self.take_in_kept(now, frame, report, &mut transit.packets)
+    }
+
+    /// Takes in a packet that does not fit its frame.
+    #[inline(never)]
+    fn take_in_kept(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        report: Report<'_>,
+        packets: &mut Packets,
+    ) -> News {
+        let (form, stamps) = packets.take(frame, self.wire.header);
         self.count(now, frame, (form.payload() > 0).then(|| form.sent_ns()));
-        self.endpoint.handle(now, &form, report)
+        let Some(mut stamps) = stamps else { return self.endpoint.handle(now, &form, report) };
+        let news = self.endpoint.handle_stamped(now, &form, report, &mut stamps);
+        packets.keep_spare_stamps(stamps);
+        news
     }
 
     /// Counts a packet that has arrived; data was given to its NIC at `sent_ns`.
@@ -122,7 +133,6 @@ impl Host {
     pub(super) fn take_in_quiet(&mut self, now: Time, transit: &mut Transit) {
         while let Some((at, frame)) = transit.links[self.incoming as usize].arrived_before(now) {
             debug_assert!(frame.is_quiet(), "{frame:?}");
-            // Its stamps are of no use: only an ACK that is sent at once echoes stamps.
             let news = self.take_in(at, &frame, Report::default(), transit);
             debug_assert!(news == News::None, "{frame:?} is not quiet");
         }

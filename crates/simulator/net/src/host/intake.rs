@@ -12,8 +12,6 @@ use std::collections::VecDeque;
 
 use incast_cc::{Bytes, Rate, Span, Time};
 
-use incast_transport::Form;
-
 use super::Host;
 use crate::Transit;
 use crate::calendar::ComponentId;
@@ -174,10 +172,7 @@ impl Host {
 
     /// Whether a packet is a segment of a stream that is not the next one.
     fn is_after_a_gap(&self, frame: &Frame, transit: &Transit) -> bool {
-        match frame.header(self.wire.header) {
-            Some(header) => self.endpoint.is_after_a_gap(&Form::Compact(header)),
-            None => self.endpoint.is_after_a_gap(transit.packets.stored(frame)),
-        }
+        self.endpoint.is_after_a_gap(&transit.packets.form(frame, self.wire.header))
     }
 
     /// Takes in the packet that has waited longest, which the host is to handle now, before it

@@ -1,7 +1,7 @@
 //! Packets that leave a host, each by an event of its own.
 
 use incast_cc::Time;
-use incast_transport::{Outgoing, Stamps, clock_ns};
+use incast_transport::{Outgoing, clock_ns};
 
 use super::{Begun, Host};
 use crate::Transit;
@@ -72,12 +72,14 @@ impl Host {
         #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the MTU")]
         let bytes = wire.header + form.payload() as u16;
         let sent_ns = form.sent_ns();
-        let mut frame = Frame::new(address, bytes, class, form, wire.telemetry, packets);
-        if wire.telemetry
-            && let Some(feedback) = self.endpoint.request(now, connection, &form)
-        {
-            *packets.stamps_of(&frame) = Stamps::of(feedback);
-        }
+        let stamps = wire.telemetry.then(|| {
+            let mut stamps = packets.take_spare_stamps();
+            if let Some(feedback) = self.endpoint.request(now, connection, &form) {
+                stamps.ask(feedback);
+            }
+            stamps
+        });
+        let mut frame = Frame::new(address, bytes, class, form, stamps, packets);
         if let Some(most) = wire.marks_after_ns
             && clock_ns(now).wrapping_sub(sent_ns) > most
             && frame.is_ect()
@@ -99,11 +101,8 @@ impl Host {
     #[inline(always)]
     pub(super) fn reply_frame(&self, reply: Outgoing, packets: &mut Packets) -> Frame {
         let Outgoing { address, class, form, stamps, .. } = reply;
-        let frame = Frame::new(address, self.wire.ack, class, form, !stamps.is_empty(), packets);
-        if !stamps.is_empty() {
-            *packets.stamps_of(&frame) = stamps;
-        }
-        frame
+        let stamps = (!stamps.is_empty()).then_some(stamps);
+        Frame::new(address, self.wire.ack, class, form, stamps, packets)
     }
 
     /// Notes the departure of a message's first packet.

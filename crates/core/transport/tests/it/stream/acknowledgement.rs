@@ -4,7 +4,7 @@ use incast_cc::{Bytes, Flow, Hop, Rate, Span, Time};
 use incast_transport::DueBy;
 use incast_transport::stream::{Block, EcnEcho, Segment};
 use incast_transport::{
-    Body, Endpoint, InitialTimeout, Packet, Report, Role, Stamps, Terms, Transport, stream,
+    Body, Endpoint, Form, InitialTimeout, Packet, Report, Role, Stamps, Terms, Transport, stream,
 };
 
 use super::{
@@ -312,7 +312,8 @@ fn a_delayed_ack_brings_back_what_switches_stamped() {
     hop.port = 7;
     let mut stamps = Stamps::NONE;
     stamps.push(hop);
-    end.handle_packet(ns(0), &first(1_460), Report { stamps: &stamps, ..Report::default() });
+    let data = Form::Full(first(1_460));
+    end.handle_stamped(ns(0), &data, Report::default(), &mut stamps);
     assert_eq!(end.poll_transmit(ns(0) + SEGMENT), None, "the ACK waits");
     let reply = end.poll_transmit(ns(500_000)).expect("the ACK is due");
     assert_eq!(reply.stamps.hops(), [hop]);
