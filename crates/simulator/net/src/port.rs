@@ -9,7 +9,7 @@ use std::hint::black_box;
 use incast_cc::{Bytes, Rate, Time};
 use incast_queue::discipline::{AnyDiscipline, Discipline, Job, Refusal};
 use incast_queue::feedback::{self, Departure, Law as _};
-use incast_queue::management::{AnyLaw, Law, Verdict};
+use incast_queue::management::{AnyLaw, Law, Passing, Verdict};
 use incast_transport::Scheduler;
 
 use super::MOST_CLASSES;
@@ -80,8 +80,41 @@ struct Queue {
 #[derive(Debug)]
 struct Managed {
     law: AnyLaw,
-    /// The arrival time of each packet.
-    enqueued_at: VecDeque<Time>,
+    /// The queues at which the law is not asked.
+    passing: Passing,
+    /// The packets that have passed unasked, and of which the law has not heard.
+    passed: u64,
+    /// The arrival time of each packet, if the law looks at it.
+    enqueued_at: Option<VecDeque<Time>>,
+}
+
+impl Managed {
+    fn new(law: AnyLaw) -> Self {
+        let enqueued_at = law.sees_waits().then(VecDeque::new);
+        Self { passing: law.passing(), law, passed: 0, enqueued_at }
+    }
+
+    /// Whether a packet passes that meets a queue of `length`, where the law is not asked below
+    /// `bound`. Counts it, unless the law never judges at this moment.
+    #[inline]
+    fn passes(&mut self, length: u64, bound: u64) -> bool {
+        let passes = length < bound;
+        self.passed += u64::from(passes && bound < u64::MAX);
+        passes
+    }
+
+    /// The law, which has heard of all packets.
+    fn law(&mut self) -> &mut AnyLaw {
+        if self.passed > 0 {
+            self.law.on_passed(std::mem::take(&mut self.passed));
+        }
+        &mut self.law
+    }
+
+    fn set_rate(&mut self, now: Time, rate: Rate) {
+        self.law().set_rate(now, rate);
+        self.passing = self.law.passing();
+    }
 }
 
 /// The judges of the packets of all classes that leave a port.
@@ -166,8 +199,7 @@ impl Port {
             let judges = self.of_all_classes.get_or_insert_default();
             judges.law.get_or_insert((law, 0)).1 |= 1 << class;
         } else {
-            let managed = Managed { law, enqueued_at: VecDeque::new() };
-            self.queues[class as usize].managed = Some(Box::new(managed));
+            self.queues[class as usize].managed = Some(Box::new(Managed::new(law)));
         }
     }
 
@@ -179,10 +211,10 @@ impl Port {
 
     /// Sets the rate of the link from now on.
     pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
-        let queues = self.queues.iter_mut().filter_map(|queue| queue.managed.as_mut());
-        let laws = queues.map(|managed| &mut managed.law);
-        let shared = self.of_all_classes.as_mut().and_then(|judges| judges.law.as_mut());
-        for law in laws.chain(shared.map(|(law, _)| law)) {
+        for managed in self.queues.iter_mut().filter_map(|queue| queue.managed.as_mut()) {
+            managed.set_rate(now, rate);
+        }
+        if let Some((law, _)) = self.of_all_classes.as_mut().and_then(|own| own.law.as_mut()) {
             law.set_rate(now, rate);
         }
         let left = self.transmitter.hops().bytes;
@@ -217,7 +249,10 @@ impl Port {
         let queue = &mut self.queues[frame.class() as usize];
         let Some(managed) = &mut queue.managed else { return Verdict::Pass };
         let (wire, ect) = (u64::from(frame.wire), frame.is_ect());
-        managed.law.on_enqueue(now, bytes, wire, ect)
+        if managed.passes(bytes + wire, managed.passing.at_arrival) {
+            return Verdict::Pass;
+        }
+        managed.law().on_enqueue(now, bytes, wire, ect)
     }
 
     /// The bytes that the ECN threshold of a class is compared with: those that wait in the class,
@@ -255,6 +290,15 @@ impl Port {
         if !self.managed {
             return Verdict::Pass;
         }
+        let bytes = self.queued_bytes(frame.class());
+        if self.of_all_classes.is_none()
+            && self.queues[frame.class() as usize]
+                .managed
+                .as_mut()
+                .is_none_or(|managed| managed.passes(bytes, managed.passing.at_departure))
+        {
+            return Verdict::Pass;
+        }
         self.judge_managed_departure(now, frame, enqueued_at)
     }
 
@@ -265,7 +309,7 @@ impl Port {
         let queue = &mut self.queues[frame.class() as usize];
         let (wire, ect) = (u64::from(frame.wire), frame.is_ect());
         let own = queue.managed.as_mut().map_or(Verdict::Pass, |managed| {
-            managed.law.on_dequeue(now, bytes, enqueued_at, wire, ect)
+            managed.law().on_dequeue(now, bytes, enqueued_at, wire, ect)
         });
         let Some(judges) = self.of_all_classes.as_mut().filter(|_| own != Verdict::Drop) else {
             return own;
@@ -408,8 +452,8 @@ impl Port {
         if queue.packets.is_empty() {
             queue.waiting_since = if others { self.ahead.since } else { now };
         }
-        if let Some(managed) = &mut queue.managed {
-            managed.enqueued_at.push_back(now);
+        if let Some(enqueued_at) = queue.enqueued_at() {
+            enqueued_at.push_back(now);
         }
         queue.packets.push(*frame, || packets.job(frame));
         self.backlog |= 1 << class;
@@ -480,18 +524,15 @@ impl Port {
         Some(self.scheduled(sendable))
     }
 
-    /// Takes out the first packet of a class, to be sent. Returns its arrival time too, where queue
-    /// management needs it.
+    /// Takes out the first packet of a class, to be sent. Returns its arrival time, too, where queue
+    /// management looks at it, and otherwise `now`.
     #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
     #[inline(always)]
     pub(crate) fn pop(&mut self, now: Time, class: u8) -> Option<(Frame, Time)> {
         let frame = self.take_first(class)?;
         self.leave(now, &frame);
-        let came = match &mut self.queues[class as usize].managed {
-            Some(managed) => managed.enqueued_at.pop_front().unwrap_or(now),
-            None => now,
-        };
-        Some((frame, came))
+        let enqueued_at = self.queues[class as usize].enqueued_at();
+        Some((frame, enqueued_at.and_then(VecDeque::pop_front).unwrap_or(now)))
     }
 
     /// Takes out the first packet of a class that is not to be sent.
@@ -500,7 +541,7 @@ impl Port {
         let (frame, _) = self.pop(now, class)?;
         let bytes = self.queued_bytes(class);
         if let Some(managed) = &mut self.queues[class as usize].managed {
-            managed.law.on_purge(now, bytes);
+            managed.law().on_purge(now, bytes);
         }
         Some(frame)
     }
@@ -596,6 +637,12 @@ impl Port {
 impl Queue {
     fn new(packets: AnyDiscipline<Frame>) -> Self {
         Self { packets, waiting_since: Time::ZERO, managed: None }
+    }
+
+    /// The arrival times of packets, if queue management looks at them.
+    #[inline]
+    fn enqueued_at(&mut self) -> Option<&mut VecDeque<Time>> {
+        self.managed.as_mut()?.enqueued_at.as_mut()
     }
 
     fn head_bytes(&self) -> u64 {

@@ -77,6 +77,22 @@ pub trait Law {
         Verdict::Pass
     }
 
+    /// The queues at which every packet passes, at present: the law need not be asked. It is told of
+    /// such packets by [`on_passed`](Self::on_passed) before its next call.
+    fn passing(&self) -> Passing {
+        Passing::NONE
+    }
+
+    /// Notes that `packets` have passed unasked, at the moment at which the law judges.
+    fn on_passed(&mut self, packets: u64) {
+        let _ = packets;
+    }
+
+    /// Whether the law looks at the time for which a packet has waited.
+    fn sees_waits(&self) -> bool {
+        false
+    }
+
     /// Notes that packets have left the queue in another way, and that `queued` bytes are left.
     fn on_purge(&mut self, now: Time, queued: u64) {
         let _ = (now, queued);
@@ -86,6 +102,21 @@ pub trait Law {
     fn set_rate(&mut self, now: Time, rate: Rate) {
         let _ = (now, rate);
     }
+}
+
+/// The bounds of queues at which a law lets every packet pass. `u64::MAX` stands at a moment at
+/// which the law never judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passing {
+    /// The queue, with the packet that comes, is shorter than this.
+    pub at_arrival: u64,
+    /// The queue that a packet leaves behind is shorter than this.
+    pub at_departure: u64,
+}
+
+impl Passing {
+    /// The bounds of a law that is always asked.
+    pub const NONE: Self = Self { at_arrival: 0, at_departure: 0 };
 }
 
 /// The moment at which a packet is judged by the queue.

@@ -122,6 +122,10 @@ impl Law for CodelLaw {
         self.response.to(ect)
     }
 
+    fn sees_waits(&self) -> bool {
+        true
+    }
+
     fn on_purge(&mut self, _: Time, queued: u64) {
         if queued == 0 {
             (self.first_above, self.dropping) = (None, false);

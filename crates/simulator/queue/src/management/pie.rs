@@ -151,6 +151,10 @@ impl Law for PieLaw {
         Verdict::Pass
     }
 
+    fn sees_waits(&self) -> bool {
+        true
+    }
+
     fn on_purge(&mut self, now: Time, queued: u64) {
         self.catch_up(now);
         if queued == 0 {

@@ -42,7 +42,7 @@ use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Law, Management, Moment, Response, Verdict, Wrong, happens};
+use super::{Law, Management, Moment, Passing, Response, Verdict, Wrong, happens};
 
 /// Random early detection: the probability grows with the average queue. A packet that comes counts
 /// itself to the queue, as it does for `ecn_threshold`. DCQCN's marking is `gentle = false`,
@@ -190,6 +190,24 @@ impl Law for RedLaw {
             self.idle_since = now + self.rate.time_for(Bytes::new(wire));
         }
         if self.at == Moment::Departure { self.judge(queued, ect) } else { Verdict::Pass }
+    }
+
+    /// With a weight of 1 the law remembers nothing but its random numbers, of which each packet
+    /// takes one, and up to `min` no packet is chosen.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+    fn passing(&self) -> Passing {
+        if self.weight < 1.0 {
+            return Passing::NONE;
+        }
+        let (never, below) = (u64::MAX, (self.min as u64).saturating_add(1));
+        match self.at {
+            Moment::Arrival => Passing { at_arrival: below, at_departure: never },
+            Moment::Departure => Passing { at_arrival: never, at_departure: below },
+        }
+    }
+
+    fn on_passed(&mut self, packets: u64) {
+        self.random.advance(packets.into());
     }
 
     fn on_purge(&mut self, now: Time, queued: u64) {

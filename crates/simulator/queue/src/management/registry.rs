@@ -13,7 +13,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeValue, ValueDeserializer};
 
-use super::{Law, Management, Response, Verdict, Wrong};
+use super::{Law, Management, Passing, Response, Verdict, Wrong};
 
 macro_rules! registry {
     ($($module:ident::$type:ident,)+) => {
@@ -91,6 +91,15 @@ macro_rules! registry {
                 match self {
                     $(Self::$type(law) => law.on_dequeue(now, queued, enqueued_at, wire, ect),)+
                 }
+            }
+            fn passing(&self) -> Passing {
+                match self { $(Self::$type(law) => law.passing(),)+ }
+            }
+            fn on_passed(&mut self, packets: u64) {
+                match self { $(Self::$type(law) => law.on_passed(packets),)+ }
+            }
+            fn sees_waits(&self) -> bool {
+                match self { $(Self::$type(law) => law.sees_waits(),)+ }
             }
             fn on_purge(&mut self, now: Time, queued: u64) {
                 match self { $(Self::$type(law) => law.on_purge(now, queued),)+ }

@@ -80,6 +80,57 @@ fn each_kind_marks_and_drops_as_its_response_says() {
     }
 }
 
+/// The laws of DCQCN, which choose packets by the present queue, at both moments.
+fn of_the_present_queue() -> impl Iterator<Item = Aqm> {
+    ["arrival", "departure"].into_iter().map(|at| {
+        let text = format!(
+            "kind = 'red'\nmin = '12KB'\nmax = '40KB'\nmax_probability = 0.2\ngentle = false\n\
+             weight = 1\ndrop = false\nat = '{at}'"
+        );
+        read(&text).unwrap()
+    })
+}
+
+#[test]
+fn packets_that_pass_unasked_change_no_verdict() {
+    let mut unasked = 0;
+    for settings in all().chain(of_the_present_queue()) {
+        let [mut asked, mut told] = [0, 1].map(|_| settings.start(RATE, random(5)));
+        let (mut before, mut passed) = (0, 0);
+        for (step, (at, queued, waited)) in trajectory(20_000).enumerate() {
+            let (now, ect, came) = (us(at), step % 3 > 0, us(at.saturating_sub(waited)));
+            if step % 5_000 == 4_999 {
+                told.on_passed(std::mem::take(&mut passed));
+                let rate = Rate::from_mbps(500 + step as u64 / 10);
+                asked.set_rate(now, rate);
+                told.set_rate(now, rate);
+            }
+            let comes = queued > before;
+            let Passing { at_arrival, at_departure } = told.passing();
+            let (length, bound) =
+                if comes { (before + 3_000, at_arrival) } else { (queued, at_departure) };
+            let judge = |law: &mut AnyLaw| {
+                if comes {
+                    law.on_enqueue(now, before, 3_000, ect)
+                } else {
+                    law.on_dequeue(now, queued, came, 3_000, ect)
+                }
+            };
+            let verdict = judge(&mut asked);
+            if length < bound {
+                assert_eq!(verdict, Verdict::Pass, "{settings:?} at {at} us");
+                unasked += 1;
+                passed += u64::from(bound < u64::MAX);
+            } else {
+                told.on_passed(std::mem::take(&mut passed));
+                assert_eq!(judge(&mut told), verdict, "{settings:?} at {at} us");
+            }
+            before = queued;
+        }
+    }
+    assert!(unasked > 20_000, "{unasked}");
+}
+
 #[test]
 fn same_seed_same_verdicts() {
     for settings in all() {
