@@ -306,7 +306,8 @@ impl Assembly<'_> {
         }
         numbers.add(SwitchInterval, switch, 0, 0);
         numbers.add(SwitchWatchdog, switch, 0, 0);
-        let ahead = if self.traces.queues || self.traces.packets { 0 } else { config.look_ahead };
+        let is_traced = self.traces.queues || self.traces.packets;
+        let ahead = if is_traced { 0 } else { config.look_ahead };
         let at_departure = config.thresholds_at_departure();
         let mut out = Vec::with_capacity(cables.len());
         for (number, &(cable, rate)) in cables.iter().enumerate() {
@@ -352,6 +353,8 @@ impl Assembly<'_> {
         let marked_alone = thresholds.iter().any(|&threshold| threshold < config.largest_packet);
         if ahead > 0 && !config.several_paths && !marked_alone {
             switch.set_plain();
+        } else if !is_traced && bursts.is_empty() && !marked_alone {
+            switch.set_judges_alone();
         }
         switch.failures = failures.unwrap_or_default();
         switch

@@ -45,6 +45,8 @@ pub struct Switch {
     /// Whether nothing happens to a packet that finds its port idle: it is not judged, stamped,
     /// traced or looked at.
     is_plain: bool,
+    /// Whether such a packet is judged and stamped by its port alone.
+    judges_alone: bool,
     pub(crate) trace: Trace,
     /// The mean and the greatest backlog of each port in each interval.
     pub(crate) series: Vec<(f64, u64)>,
@@ -74,6 +76,7 @@ impl Switch {
             has_gaps: false,
             start,
             is_plain: false,
+            judges_alone: false,
             trace,
             series: Vec::new(),
         }
@@ -83,6 +86,12 @@ impl Switch {
     /// dropped. No packet alone is above an ECN threshold.
     pub(crate) const fn set_plain(&mut self) {
         self.is_plain = true;
+    }
+
+    /// States that a packet which finds its port idle is judged and stamped by the port, and that
+    /// nothing else happens to it. No packet alone is above an ECN threshold.
+    pub(crate) const fn set_judges_alone(&mut self) {
+        self.judges_alone = true;
     }
 
     /// Replaces the numbers of links and components by new ones.
@@ -118,13 +127,16 @@ impl Switch {
                 if self.is_plain && buffer.lets_pass(from, wire) {
                     return port.transmitter.transmit_packet(now, frame, transit);
                 }
+                if self.judges_alone && buffer.lets_pass(from, wire) {
+                    return self.pass_judges(now, egress, frame, transit);
+                }
             } else {
                 let link = &mut transit.links[port.transmitter.link as usize];
                 let backlog = port.bytes();
                 if port.is_last_ahead(frame.class(), link)
                     && buffer.store_surely(from, wire, backlog)
                 {
-                    if backlog + wire > self.least_threshold {
+                    if backlog + wire > self.least_threshold && frame.is_ect() {
                         let length = port.marked_length(frame.class(), self.ecn_of_port);
                         port.mark_beyond(length, &self.ecn_thresholds, now >= self.start, frame);
                     }
@@ -137,6 +149,23 @@ impl Switch {
             }
         }
         self.on_arrival_at(at, egress, frame, transit);
+    }
+
+    /// Handles an arriving frame that finds its port idle, where queue management and feedback see
+    /// the packet. It has room by the fixed bounds, and leaves at once.
+    #[inline(never)]
+    fn pass_judges(
+        &mut self,
+        now: Time,
+        egress: Current<'_>,
+        frame: &mut Frame,
+        transit: &mut Transit,
+    ) {
+        let verdict = self.ports[egress].judge_arrival(now, frame);
+        if verdict != Verdict::Pass && !self.passes(now, egress.number(), frame, verdict, transit) {
+            return transit.packets.drop(frame);
+        }
+        self.forward(now, egress, frame, now, transit);
     }
 
     /// Handles an arriving frame that neither just passes nor goes ahead by the fixed bounds.
