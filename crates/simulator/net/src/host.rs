@@ -132,6 +132,8 @@ pub struct Host {
     posts: Vec<Planned>,
     next_post_at: Time,
     pub(crate) applications: Vec<Box<dyn Application>>,
+    /// The first timer of all applications.
+    applications_at: Time,
     /// The posts that applications have just decided on.
     due: Vec<Post>,
     /// The messages of known size that were posted here, less those whose payload was acknowledged
@@ -188,6 +190,7 @@ impl Host {
             posts: Vec::new(),
             next_post_at: Time::MAX,
             applications: Vec::new(),
+            applications_at: Time::MAX,
             due: Vec::new(),
             outstanding: 0,
             start,
@@ -262,6 +265,7 @@ impl Host {
         self.next_post_at = posts.last().map_or(Time::MAX, |post| post.at);
         self.posts = posts;
         self.applications = applications;
+        self.note_applications();
         self.set_timer(Time::ZERO, calendar);
     }
 
@@ -281,7 +285,7 @@ impl Host {
     #[inline]
     fn has_due(&self, now: Time) -> bool {
         self.next_post_at <= now
-            || !self.applications.is_empty()
+            || self.applications_at <= now
             || self.endpoint.next_timer(now).is_some_and(|at| at <= now)
     }
 
@@ -342,7 +346,7 @@ impl Host {
         if self.next_post_at <= now {
             self.post_planned(now);
         }
-        if !self.applications.is_empty() {
+        if self.applications_at <= now {
             self.wake_applications(now);
         }
         if self.ahead.until > now && self.endpoint.has_alarm(now) {
@@ -356,8 +360,7 @@ impl Host {
     #[inline(always)]
     fn set_timer(&mut self, now: Time, calendar: &mut Calendar) {
         let endpoint = self.endpoint.next_timer(now).unwrap_or(Time::MAX);
-        let applications = self.applications.iter().map(|application| application.next_timer());
-        let mut first = applications.fold(self.next_post_at.min(endpoint), Time::min);
+        let mut first = self.next_post_at.min(self.applications_at).min(endpoint);
         let open = self.nic.open_classes();
         if open != u8::MAX {
             let reply = self.endpoint.next_open_reply_at(now, open);

@@ -39,16 +39,23 @@ impl Host {
 
     /// Whether nothing is left that this host posts by itself.
     pub(crate) fn rests(&self) -> bool {
-        let mut timers = self.applications.iter().map(|application| application.next_timer());
-        self.posts.is_empty() && timers.all(|timer| timer == Time::MAX)
+        self.posts.is_empty() && self.applications_at == Time::MAX
     }
 
+    /// Notes when the first application has something to do. Its calls alone change that.
+    pub(super) fn note_applications(&mut self) {
+        let timers = self.applications.iter().map(|application| application.next_timer());
+        self.applications_at = timers.min().unwrap_or(Time::MAX);
+    }
+
+    #[cold]
     pub(super) fn wake_applications(&mut self, now: Time) {
         for application in &mut self.applications {
             if application.next_timer() <= now {
                 application.on_timer(now, &mut self.due);
             }
         }
+        self.note_applications();
         self.post_due(now);
     }
 
@@ -90,6 +97,7 @@ impl Host {
         {
             let application = &mut self.applications[number as usize];
             application.on_outcome(now, slot, outcome, &mut self.due);
+            self.note_applications();
         }
     }
 }
