@@ -199,6 +199,9 @@ impl Calendar {
         let at = at.as_ps();
         debug_assert!(at >= self.now, "component {id} scheduled for {at}, before {}", self.now);
         let entry = &mut self.due.components[id as usize];
+        if entry.due == at {
+            return; // a port says so for each packet that waits
+        }
         entry.due = at;
         if at < entry.listed {
             entry.listed = at;
