@@ -86,7 +86,8 @@ impl Frame {
 
     /// The frame of a packet. The packet is stored if it has no compact form, and so are its
     /// stamps, where it has or gets some.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is long, and is made where it stays")]
+    #[inline(always)]
     pub(crate) fn new(
         address: Address,
         wire: u16,
@@ -293,7 +294,8 @@ impl<T> Default for Pool<T> {
 
 impl<T> Pool<T> {
     /// Stores a value; returns its place.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every packet with stamps")]
+    #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "as many packets do not fit the memory")]
     fn put(&mut self, value: T) -> u32 {
         if let Some(place) = self.free.pop() {
@@ -336,7 +338,8 @@ impl Packets {
         self.stored.put(form)
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every packet with stamps")]
+    #[inline(always)]
     fn put_stamped(&mut self, stamped: Stamped) -> u32 {
         self.stamped.put(stamped)
     }
@@ -361,7 +364,8 @@ impl Packets {
     }
 
     /// Takes out the packet of a frame, with its stamps if it has some.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is long, and is made where it stays")]
+    #[inline(always)]
     pub(crate) fn take(&mut self, frame: &Frame, header: u16) -> (Form, Option<Stamps>) {
         let form = self.form(frame, header);
         if frame.bits & STORED != 0 {

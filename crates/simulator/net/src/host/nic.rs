@@ -236,13 +236,12 @@ impl Host {
     #[expect(clippy::inline_always, reason = "in the way of every arrival")]
     #[inline(always)]
     pub(super) fn take_back_before_due(&mut self, now: Time, transit: &mut Transit) -> bool {
-        self.timer_at <= now && self.take_back_if_starting(now, transit)
+        self.timer_at <= now && self.ahead.until >= now && self.take_back_if_starting(now, transit)
     }
 
     #[cold]
     fn take_back_if_starting(&mut self, now: Time, transit: &mut Transit) -> bool {
-        let NicAhead { until, served, .. } = self.ahead;
-        if until < now || served >= now {
+        if self.ahead.served >= now {
             return false;
         }
         let starts = transit.links[self.nic.link as usize].starts_at(now);
