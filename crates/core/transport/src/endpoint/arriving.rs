@@ -49,9 +49,15 @@ impl<C: CongestionControl> Endpoint<C> {
         if header.kind == Kind::Data
             && let Some(Receiver::Message(receiver)) = self.receivers.get_mut(place as usize)
             && !(report.marked && self.notifies)
-            && receiver.take_plain(header, report.marked)
         {
-            return News::None;
+            if receiver.take_plain(header, report.marked) {
+                return News::None;
+            }
+            if self.granter.is_none()
+                && let Some(ack) = receiver.take_last(now, header, report.marked)
+            {
+                return self.acknowledge(now, place, &ack);
+            }
         }
         if header.kind == Kind::Segment
             && let Some(Receiver::Stream(receiver)) = self.receivers.get_mut(place as usize)
@@ -168,10 +174,17 @@ impl<C: CongestionControl> Endpoint<C> {
             connection.arm(now, ack_at, &mut self.alarms);
             return News::Later;
         };
+        self.acknowledge(now, place, &ack)
+    }
+
+    /// Queues the only answer to the packet at hand: an ACK in the compact form, without the peer's
+    /// index.
+    #[inline]
+    fn acknowledge(&mut self, now: Time, place: u32, ack: &Header) -> News {
         let Connection { index, ack_class, ref opening, .. } = self.connections[place as usize];
         let (class, &Opening { peer, address, ref terms, .. }) = (ack_class, opening);
         let ready_at = self.ready_at(now, terms.scheme);
-        let header = Header { connection: peer, ..ack };
+        let header = Header { connection: peer, ..*ack };
         let full = self.config.full_packets.then(|| {
             let near = self.receivers[place as usize].expects();
             Box::new(header.packet(near))

@@ -9,7 +9,7 @@ use crate::connection::Delivered;
 use crate::directory::Remains;
 use crate::half::Receiving;
 use crate::packet::message::{Ack, Body, Data, MAX_SEGMENT_PACKETS, Nack, PacketSet};
-use crate::packet::{DueBy, Header};
+use crate::packet::{DueBy, Header, MARKED_END};
 
 /// The packets of one connection that have arrived.
 ///
@@ -143,12 +143,41 @@ impl Receiver {
     #[inline]
     pub(crate) fn take_plain(&mut self, header: &Header, marked: bool) -> bool {
         let (index, count) = header.place();
-        #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
-        let is_next = header.sequence == self.next as u32 && self.next != u64::MAX;
         let is_last = index + 1 >= count || header.has(Header::ACK_REQUEST);
-        if !is_next || is_last || !self.ahead.is_empty() {
-            return false;
+        let is_plain = !is_last && self.is_next(header);
+        if is_plain {
+            self.take_next(header, marked);
         }
+        is_plain
+    }
+
+    /// Takes in a packet that is the next one and the last of its segment, but not of its message,
+    /// as [`handle`](Self::handle) would. Returns the ACK, without the peer's index; [`None`] leaves
+    /// the packet to that.
+    #[inline]
+    pub(crate) fn take_last(&mut self, now: Time, header: &Header, marked: bool) -> Option<Header> {
+        let (index, count) = header.place();
+        let is_last = index + 1 == count && !header.has(Header::ENDS_MESSAGE);
+        if !is_last || !self.is_next(header) || self.ce_bytes >= MARKED_END / 2 {
+            return None;
+        }
+        self.take_next(header, marked);
+        let ce_bytes = std::mem::take(&mut self.ce_bytes);
+        Some(Header::message_ack(self.current.first, now, ce_bytes, header.attempt()))
+    }
+
+    /// Whether a packet is the next one, and none is missing.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+    fn is_next(&self, header: &Header) -> bool {
+        let is_next = header.sequence == self.next as u32 && self.next != u64::MAX;
+        is_next && self.ahead.is_empty()
+    }
+
+    /// Counts the next packet.
+    #[inline]
+    fn take_next(&mut self, header: &Header, marked: bool) {
+        let (index, count) = header.place();
         if marked {
             self.ce_bytes = self.ce_bytes.saturating_add(u32::from(header.payload));
         }
@@ -157,7 +186,6 @@ impl Receiver {
         self.current = Extent { first, count, ends_message, read: 0, due: DueBy::NONE };
         self.next += 1;
         self.delivered_bytes += u64::from(header.payload);
-        true
     }
 
     /// Takes in a packet. `reply` gets the answers, `deliver` the messages that are now complete.

@@ -1,8 +1,9 @@
 //! The compact form of packets: a header of 20 bytes, in which nearly all packets travel.
 
+use incast_cc::Time;
 use incast_cc::param::Transport;
 
-use super::{Body, Packet};
+use super::{Body, Packet, clock_ns};
 
 /// A packet whose content fits a few words, as carriers keep it while it travels.
 ///
@@ -146,6 +147,17 @@ impl Header {
         let (rest, flags) = (ce_bytes | (echo as u32) << 24, flag(ece, Self::ECE));
         let (kind, sequence) = (Kind::SegmentAck, sequence as u32);
         Self { connection: 0, sequence, sent_ns: now_ns, rest, payload: 0, kind, flags }
+    }
+
+    /// The ACK of a segment of a message that is complete `now`, without the connection. It tells of
+    /// less than 2^24 marked bytes.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
+    pub(crate) const fn message_ack(segment: u64, now: Time, ce_bytes: u32, attempt: u8) -> Self {
+        debug_assert!(ce_bytes < MARKED_END);
+        let (rest, sent_ns) = (ce_bytes | (attempt as u32) << 24, clock_ns(now));
+        let (kind, sequence) = (Kind::Ack, segment as u32);
+        Self { connection: 0, sequence, sent_ns, rest, payload: 0, kind, flags: 0 }
     }
 
     /// The compact form of a packet; [`None`] if it has none. It leaves out the payload that
