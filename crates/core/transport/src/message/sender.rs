@@ -256,8 +256,10 @@ impl<C: CongestionControl> Sending<C> for Sender<C> {
     }
 
     fn alarm_before(&self, _armed: Time, _config: &Config) -> Option<Time> {
-        let timers = [self.timeout_at(), self.engines.rate.next_timer(), self.doubts.next()];
-        timers.into_iter().flatten().min()
+        let at = |timer: Option<Time>| timer.unwrap_or(Time::MAX);
+        let timers = at(self.engines.rate.next_timer()).min(at(self.doubts.next()));
+        let first = timers.min(at(self.timeout_at()));
+        (first < Time::MAX).then_some(first)
     }
 
     fn on_alarm(&mut self, now: Time, config: &Config) {
@@ -499,10 +501,10 @@ impl<C: CongestionControl> Sender<C> {
     /// Whether the peer owes an answer to data that has left the NIC. Data that waits to be sent
     /// again does not count.
     fn awaits_answer(&self) -> bool {
-        let sending = self.burst.map(|burst| burst.segment);
-        self.segments
-            .iter()
-            .any(|s| s.flying > 0 && s.fate == Fate::Out && sending != Some(s.first))
+        let sending = self.burst.as_ref().map_or(u64::MAX, |burst| burst.segment);
+        let awaits = |s: &Segment| s.flying > 0 && s.fate == Fate::Out && sending != s.first;
+        // Nearly always that of the oldest segment.
+        self.segments.front().is_some_and(awaits) || self.segments.iter().skip(1).any(awaits)
     }
 
     /// The time of the next timeout; [`None`] while no answer is due.
