@@ -45,9 +45,10 @@ pub struct Port {
     ahead: Ahead,
     /// The time at which a packet last left a queue, and its size.
     last_left: (Time, u64),
-    /// Whether a class has queue management or a threshold at departure, or feedback hears of
-    /// arrivals.
+    /// Whether a class has queue management or a threshold at departure.
     managed: bool,
+    /// Whether queue management judges arrivals, or feedback hears of them.
+    hears_arrivals: bool,
     /// A bit for each class, set if the watchdog has found it held too long in its present pause.
     overdue: u8,
     /// Bytes that wait in each class.
@@ -174,6 +175,7 @@ impl Port {
             ahead: Ahead { since: Time::ZERO, most: 0, least: 0, waited: 0, class: 0 },
             last_left: (Time::ZERO, 0),
             managed: false,
+            hears_arrivals: false,
             overdue: 0,
             class_bytes: [0; MOST_CLASSES],
             occupancy: Occupancy::new(start),
@@ -199,6 +201,7 @@ impl Port {
             let judges = self.of_all_classes.get_or_insert_default();
             judges.law.get_or_insert((law, 0)).1 |= 1 << class;
         } else {
+            self.hears_arrivals |= law.passing().at_arrival < u64::MAX;
             self.queues[class as usize].managed = Some(Box::new(Managed::new(law)));
         }
     }
@@ -238,9 +241,12 @@ impl Port {
     /// The verdict of queue management on a packet that arrives and has room.
     #[inline]
     pub(crate) fn judge_arrival(&mut self, now: Time, frame: &Frame) -> Verdict {
-        if !self.managed {
-            return Verdict::Pass;
-        }
+        if self.hears_arrivals { self.judge_heard_arrival(now, frame) } else { Verdict::Pass }
+    }
+
+    /// [`judge_arrival`](Self::judge_arrival) where something hears of it.
+    #[inline(never)]
+    fn judge_heard_arrival(&mut self, now: Time, frame: &Frame) -> Verdict {
         if let Some(answering) = self.feedback.as_mut().filter(|answering| answering.listens) {
             let (queued, wire) = (u64::from(self.bytes), u64::from(frame.wire));
             answering.law.on_arrival(now, queued, wire);
@@ -548,7 +554,7 @@ impl Port {
 
     /// Gives the port feedback, which `listens` to arrivals or not.
     pub(crate) fn answer_with(&mut self, law: feedback::AnyLaw, listens: bool) {
-        self.managed |= listens;
+        self.hears_arrivals |= listens;
         self.feedback = Some(Box::new(Answering { law, listens }));
     }
 

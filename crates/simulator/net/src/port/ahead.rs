@@ -47,7 +47,8 @@ impl Port {
     /// know the queue at their start, and all queues keep the order of arrival.
     pub(crate) fn look_ahead(&mut self, packets: u32) {
         let fifo = self.queues.iter_mut().all(|queue| queue.packets.as_fifo().is_some());
-        self.ahead.most = if fifo && !self.managed { packets } else { 0 };
+        let judged = self.managed || self.hears_arrivals;
+        self.ahead.most = if fifo && !judged { packets } else { 0 };
         self.ahead.least = self.ahead.most;
     }
 

@@ -19,7 +19,7 @@ use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Law, Management, Response, Verdict};
+use super::{Law, Management, Passing, Response, Verdict};
 
 /// The number of intervals within which choosing continues from its last `count`.
 const RECENT: u64 = 16;
@@ -120,6 +120,10 @@ impl Law for CodelLaw {
         self.count += 1;
         self.chose = true;
         self.response.to(ect)
+    }
+
+    fn passing(&self) -> Passing {
+        Passing { at_arrival: u64::MAX, ..Passing::NONE }
     }
 
     fn sees_waits(&self) -> bool {
