@@ -19,7 +19,7 @@ const FEWER_PERCENT: f64 = 10.0;
 const OTHER_COMPILER_PERCENT: f64 = 10.0;
 
 /// The runs, with what is changed in the scenario: for one duration, and for twice as long.
-const RUNS: [(&str, &str, &str, &[&str]); 9] = [
+const RUNS: [(&str, &str, &str, &[&str]); 10] = [
     // The demo, in which TIMELY spaces the packets of a burst.
     ("incast", "scenarios/incast.toml", "timely", &["run.duration=30ms"]),
     ("line-rate", "scenarios/incast.toml", "line-rate", &["run.duration=10ms"]),
@@ -31,8 +31,10 @@ const RUNS: [(&str, &str, &str, &[&str]); 9] = [
         "timely",
         &["run.duration=500us", "network.fat-tree.k=4"],
     ),
-    // Telemetry, calls of a few packets, incasts to random hosts, and a model of the path.
+    // Telemetry, marks at departure, calls of a few packets, incasts to random hosts, and a model of
+    // the path.
     ("all-reduce", "scenarios/all-reduce.toml", "hpcc", &["run.duration=300us"]),
+    ("departure-marks", "scenarios/all-reduce.toml", "dcqcn", &["run.duration=300us"]),
     ("clos-rpc", "scenarios/timely-clos-rpc.toml", "timely", &["run.duration=600us"]),
     ("imbalance", "scenarios/timely-network-imbalance.toml", "timely", &["run.duration=600us"]),
     (
