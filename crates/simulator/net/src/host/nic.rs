@@ -23,7 +23,10 @@ const PRICE: i32 = 2;
 /// The packets that must be ahead of time for each time that segments are paced, since the next
 /// ones then are paced.
 const PACED: i32 = 64;
-/// The bounds of the balance of all three.
+/// The packets that must be ahead of time for each time that none was, although one could leave:
+/// where messages are cut into segments of one packet, each packet ends a burst.
+const VAIN: i32 = 4;
+/// The bounds of the balance of all four.
 const BALANCE: std::ops::RangeInclusive<i32> = -512..=64;
 
 /// The packets of a NIC that are on its link ahead of time.
@@ -216,9 +219,7 @@ impl Host {
             return;
         }
         if self.nic.is_free(now) {
-            if stop == Stop::Paced {
-                self.ahead.balance -= PACED;
-            }
+            self.ahead.balance -= if stop == Stop::Paced { PACED } else { VAIN };
             return self.send_by_event(now, transit);
         }
         if self.has_packet(now) {
