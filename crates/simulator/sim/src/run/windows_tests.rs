@@ -145,7 +145,7 @@ pub(super) fn random_links(random: &mut Random, switches: usize) -> String {
 }
 
 /// Settings of switches, and the schemes to run with them.
-const SWITCHES: [(&str, &[&str]); 11] = [
+const SWITCHES: [(&str, &[&str]); 13] = [
     ("buffer = \"400KB\"\npfc = { enabled = true, xoff = \"15KB\" }", &["line-rate", "timely"]),
     ("queue_limit = \"30KB\"\necn_threshold = \"9KB\"", &["dcqcn", "newreno"]),
     ("telemetry = true\nqueue_limit = \"200KB\"", &["hpcc"]),
@@ -168,6 +168,16 @@ const SWITCHES: [(&str, &[&str]); 11] = [
         "buffer = \"400KB\"\npfc = { enabled = true, xoff = \"15KB\" }\naqm = { kind = \"red\", \
          min = \"3KB\", max = \"24KB\", weight = 1, drop = false, at = \"departure\" }",
         &["dcqcn"],
+    ),
+    (
+        "queue_limit = \"60KB\"\naqm = { kind = \"red\", min = \"12KB\", max = \"36KB\", \
+         weight = 1, drop = false, at = \"departure\" }",
+        &["dcqcn", "dctcp"],
+    ),
+    (
+        "buffer = \"400KB\"\npfc = { enabled = true, xoff = \"15KB\" }\n\
+         ecn_threshold = \"9KB\"\necn_at = \"departure\"",
+        &["dcqcn", "dctcp"],
     ),
 ];
 
@@ -269,6 +279,7 @@ fn random_switch(random: &mut Random) -> (String, usize) {
         "port_limit = \"20KB\"\n",
         "ecn_threshold = \"6KB\"\n",
         "ecn_threshold = \"6KB\"\necn_at = \"departure\"\n",
+        "ecn_threshold = \"15KB\"\necn_at = \"departure\"\n",
         "pfc = { enabled = true, xoff = \"9KB\" }\n",
         "pfc = { enabled = true, alpha = 0.02, xon_offset = \"3KB\" }\n",
         "pfc = { enabled = true, xoff = \"6KB\", watchdog = { after = \"10us\", action = \"drop\" } }\n",
