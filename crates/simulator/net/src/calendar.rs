@@ -41,6 +41,9 @@ pub(crate) struct Calendar {
     per_us: f64,
     /// The component that was announced, or [`NOBODY`].
     announced: ComponentId,
+    /// The bits that are set in [`Entry::listed`] when a component's event is taken out: all of
+    /// them in slots.
+    unlisted: u64,
 }
 
 /// No component.
@@ -81,8 +84,8 @@ struct Due {
 struct Entry {
     /// The time at which the component is due.
     due: u64,
-    /// The time under which [`Slots`] list the component: never later than `due`. [`NEVER`] in node
-    /// windows.
+    /// The time under which [`Slots`] list the component: never later than `due`. In node windows
+    /// it is [`NEVER`] less the number of the component's group, later than all times.
     listed: u64,
 }
 
@@ -144,7 +147,8 @@ impl Calendar {
         let now = now.as_ps();
         let slots = Slots::new(components, per_us, now);
         let due = Due::new(components, slots.start());
-        Self { due, lookup: Lookup::Slots(slots), now, per_us, announced: NOBODY }
+        let lookup = Lookup::Slots(slots);
+        Self { due, lookup, now, per_us, announced: NOBODY, unlisted: NEVER }
     }
 
     /// An empty calendar of the same components from `now` on, in windows of nodes, or in slots.
@@ -160,8 +164,9 @@ impl Calendar {
             return Self::in_slots(components.len(), per_us, now);
         };
         let now = now.as_ps();
-        let lookup = Lookup::Nodes(NodeWindows::new(components, lengths, now));
-        Self { due: Due::new(components.len(), now), lookup, now, per_us, announced: NOBODY }
+        let mut due = Due::new(components.len(), now);
+        let lookup = Lookup::Nodes(NodeWindows::new(components, &mut due, lengths, now));
+        Self { due, lookup, now, per_us, announced: NOBODY, unlisted: 0 }
     }
 
     /// An empty calendar of the same kind from `now` on, for `components` of the same network or of
@@ -204,8 +209,8 @@ impl Calendar {
         }
         entry.due = at;
         if at < entry.listed {
-            entry.listed = at;
-            self.list(id, at);
+            let before = std::mem::replace(&mut entry.listed, at);
+            self.list(id, at, before);
         }
     }
 
@@ -227,12 +232,12 @@ impl Calendar {
         (announced != NOBODY).then_some(announced)
     }
 
-    /// Lists a component under the time `at`.
+    /// Lists a component under the time `at`, which was listed as `before` says.
     #[inline(never)]
-    fn list(&mut self, id: ComponentId, at: u64) {
+    fn list(&mut self, id: ComponentId, at: u64, before: u64) {
         match &mut self.lookup {
             Lookup::Slots(slots) => slots.list(&mut self.due, id, at),
-            Lookup::Nodes(nodes) => nodes.list(&mut self.due, id, at),
+            Lookup::Nodes(nodes) => nodes.list(&mut self.due, id, at, before),
         }
     }
 
@@ -287,7 +292,8 @@ impl Calendar {
             self.due.taken += 1;
             let entry = &mut self.due.components[id as usize];
             if entry.due == at {
-                *entry = Entry::NONE;
+                entry.due = NEVER;
+                entry.listed |= self.unlisted;
                 self.now = at;
                 return Some((Time::from_ps(at), id));
             }

@@ -25,8 +25,6 @@ pub(super) struct NodeWindows {
     turn: usize,
     /// The components of all nodes, in groups of one node's.
     groups: Vec<Group>,
-    /// The group of each component.
-    group_of: Vec<u32>,
     /// The first group of each node, and the end of the last one's.
     bounds: Vec<u32>,
 }
@@ -55,21 +53,36 @@ impl Group {
     }
 }
 
+/// The number of the group that the entry of a component [has](super::Entry::listed).
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "groups are numbered in 32 bits")]
+const fn group_of(listed: u64) -> usize {
+    (NEVER - listed) as usize
+}
+
 impl NodeWindows {
     /// Windows from `now` on; nothing is scheduled.
     #[expect(clippy::cast_possible_truncation, reason = "components have numbers of 32 bits")]
-    pub(super) fn new(components: &[Component], lengths: WindowLengths, now: u64) -> Self {
+    pub(super) fn new(
+        components: &[Component],
+        due: &mut Due,
+        lengths: WindowLengths,
+        now: u64,
+    ) -> Self {
         let node = |component: &Component| (component.kind.is_of_host(), component.node);
-        let (mut groups, mut group_of, mut bounds) = (Vec::new(), Vec::new(), vec![0]);
+        let (mut groups, mut bounds) = (Vec::new(), vec![0]);
+        let mut entries = due.components.iter_mut();
+        let mut base = 0;
         for own in components.chunk_by(|a, b| node(a) == node(b)) {
             for group in own.chunks(u64::BITS as usize) {
-                let base = group_of.len() as ComponentId;
-                group_of.resize(group_of.len() + group.len(), groups.len() as u32);
+                let members = entries.by_ref().take(group.len());
+                members.for_each(|entry| entry.listed = NEVER - groups.len() as u64);
                 groups.push(Group { first: NEVER, scheduled: 0, base });
+                base += group.len() as ComponentId;
             }
             bounds.push(groups.len() as u32);
         }
-        Self { lengths, until: now, turn: bounds.len() - 1, groups, group_of, bounds }
+        Self { lengths, until: now, turn: bounds.len() - 1, groups, bounds }
     }
 
     pub(super) const fn lengths(&self) -> WindowLengths {
@@ -80,23 +93,24 @@ impl NodeWindows {
         Time::from_ps(self.until)
     }
 
-    /// Lists a component that is due at `at`.
+    /// Lists a component that is due at `at`; `group` is its group, as its entry had it.
     #[inline]
-    pub(super) fn list(&mut self, due: &mut Due, id: ComponentId, at: u64) {
-        due.components[id as usize].listed = NEVER;
+    pub(super) fn list(&mut self, due: &mut Due, id: ComponentId, at: u64, group: u64) {
+        due.components[id as usize].listed = group;
+        let group = group_of(group);
         if at < self.until {
-            debug_assert!(self.has_turn(id), "component {id} is disturbed in a window");
+            debug_assert!(self.has_turn(group), "component {id} is disturbed in a window");
             return due.insert(key(at - due.start, id));
         }
-        let group = &mut self.groups[self.group_of[id as usize] as usize];
+        let group = &mut self.groups[group];
         group.scheduled |= 1 << (id - group.base);
         group.first = at.min(group.first);
     }
 
-    /// Whether it is the turn of a component's node.
-    fn has_turn(&self, id: ComponentId) -> bool {
+    /// Whether it is the turn of a group's node.
+    fn has_turn(&self, group: usize) -> bool {
         let own = self.bounds[self.turn - 1]..self.bounds[self.turn];
-        own.contains(&self.group_of[id as usize])
+        (own.start as usize..own.end as usize).contains(&group)
     }
 
     /// The time of the next event that is not in hand; [`NEVER`] if there is none.
