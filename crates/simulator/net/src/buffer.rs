@@ -12,12 +12,11 @@
 //!
 //! The threshold is fixed, or dynamic: `alpha` times the free space (Choudhury and Hahne, 1998).
 
-use std::hint::black_box;
-
 use incast_cc::Fraction;
 
 use super::count::DropCause;
 use super::instant::AllCurrent;
+use super::prefetch::prefetch;
 
 /// The settings of a shared buffer.
 #[derive(Clone, Debug)]
@@ -184,7 +183,7 @@ impl SharedBuffer {
     /// Brings the account of a class at an ingress port into the caches.
     #[inline]
     pub(crate) fn touch(&self, ingress: u16, class: u8) {
-        black_box(self.ingress[self.ingress_index(ingress, class)].protected);
+        prefetch(&self.ingress[self.ingress_index(ingress, class)]);
     }
 
     /// Whether there is room for a packet, even if the books of other ports are behind: a departure

@@ -21,6 +21,7 @@ mod slots;
 use incast_cc::{Span, Time};
 
 use super::Component;
+use super::prefetch::prefetch;
 use nodes::NodeWindows;
 use slots::Slots;
 
@@ -313,6 +314,20 @@ impl Calendar {
     #[inline]
     pub(crate) fn has_before(&mut self, end: Time) -> bool {
         self.due.taken < self.due.current.len() || self.turn(end.as_ps())
+    }
+
+    /// The number of events in hand, and whether none of them has been taken out.
+    #[inline]
+    pub(crate) fn in_hand(&self) -> (usize, bool) {
+        (self.due.current.len() - self.due.taken, self.due.taken == 0)
+    }
+
+    /// Brings the entry of a component into the caches.
+    #[inline]
+    pub(crate) fn touch(&self, id: ComponentId) {
+        if let Some(entry) = self.due.components.get(id as usize) {
+            prefetch(entry);
+        }
     }
 
     /// The components that are probably due next, in order.

@@ -15,7 +15,7 @@ use super::changes::{Agendas, LinkChange, RouteChange};
 use super::frame::Packets;
 use super::host::{Host, IntakeConfig, WireFormat};
 use super::link::Link;
-use super::network::RunAhead;
+use super::network::{LookAhead, RunAhead};
 use super::port::{Port, Thresholds};
 use super::routes::Routes;
 use super::switch::Switch;
@@ -236,7 +236,7 @@ impl Network {
             queue_series: true,
             events: 0,
             now: Time::ZERO,
-            coming: Vec::new(),
+            look_ahead: LookAhead::default(),
             run_ahead: RunAhead::new(config.switch.look_ahead == u32::MAX),
         };
         network.let_hosts_run_ahead();

@@ -16,6 +16,7 @@ use super::calendar::{Calendar, ComponentId};
 use super::frame::{Frame, Packets, Stored};
 use super::host::Host;
 use super::link::Link;
+use super::network::LookAhead;
 use super::partition::Partition;
 use super::switch::Switch;
 use super::{Component, Network, Transit};
@@ -205,7 +206,7 @@ impl Network {
             oracle: None,
             dead_locks: Vec::new(),
             events: 0,
-            coming: Vec::new(),
+            look_ahead: LookAhead::default(),
             ..*self
         };
         Domain { net, outgoing: Vec::new(), links: Vec::new(), components: Vec::new() }

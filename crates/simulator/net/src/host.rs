@@ -7,7 +7,6 @@ mod nic;
 mod posting;
 mod sending;
 
-use std::hint::black_box;
 use std::sync::Arc;
 
 use incast_cc::{Rate, Span, Time};
@@ -17,6 +16,7 @@ use super::Transit;
 use super::calendar::{Calendar, ComponentId};
 use super::count::Count;
 use super::failure::{Change, Failures, change_link};
+use super::prefetch::prefetch;
 use super::trace::Trace;
 use super::transmitter::Transmitter;
 use crate::metrics::Histogram;
@@ -233,10 +233,10 @@ impl Host {
     /// Brings the host into the caches.
     #[inline]
     pub(crate) fn touch(&self) {
-        black_box(self.next_post_at);
-        black_box(self.timer);
-        black_box(self.applications.len());
-        black_box(self.nic.is_down());
+        prefetch(&self.next_post_at);
+        prefetch(&self.timer);
+        prefetch(&self.outstanding);
+        prefetch(&self.nic.link);
         self.endpoint.touch();
     }
 

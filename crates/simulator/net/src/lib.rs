@@ -38,6 +38,7 @@ mod oracle;
 mod partition;
 mod path;
 mod port;
+mod prefetch;
 mod ring;
 mod routes;
 mod switch;

@@ -5,6 +5,7 @@ use incast_cc::{Bytes, Rate, Span, Time};
 use super::calendar::{Calendar, ComponentId};
 use super::frame::Frame;
 use super::loss::Loss;
+use super::prefetch::prefetch;
 use super::ring::Ring;
 
 /// The far end of a link that leads to another part of the network ([`domain`](super::domain)).
@@ -51,10 +52,23 @@ pub(crate) struct Link {
 }
 
 /// A frame on a link.
+///
+/// Whoever takes a frame looks at the time of the next one. The time comes first, so the next one's
+/// lies right behind this frame, mostly in its cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct OnLink {
     arrives: Time,
     frame: Frame,
+}
+
+impl OnLink {
+    /// Brings the frame into the caches, from its first line to its last.
+    #[inline]
+    fn touch(&self) {
+        prefetch(&self.arrives);
+        prefetch(&self.frame.wire);
+    }
 }
 
 /// Picoseconds per byte where that is a whole number, as at all common rates: this spares a
@@ -290,10 +304,28 @@ impl Link {
         self.ring.touch();
     }
 
-    /// Brings the place for the next frame that is put on the link into the caches.
+    /// Brings the places for the next frame that is put on the link, and of the first that waits,
+    /// into the caches.
     #[inline]
     pub(crate) fn touch_end(&self) {
-        self.ring.touch_end();
+        self.ring.place_of_end().touch();
+        if let Some(waiting) = self.ring.first_waiting() {
+            waiting.touch();
+        }
+    }
+
+    /// Brings the next frame to arrive into the caches.
+    #[inline]
+    pub(crate) fn touch_front(&self) {
+        if let Some(next) = self.ring.front() {
+            next.touch();
+        }
+    }
+
+    /// The frames that arrive before `until`.
+    #[inline]
+    pub(crate) fn arriving_before(&self, until: Time) -> impl Iterator<Item = &Frame> {
+        self.ring.iter().take_while(move |next| next.arrives < until).map(|next| &next.frame)
     }
 
     /// The next frame to arrive.

@@ -22,7 +22,7 @@ use super::switch::Switch;
 use super::trace::Trace;
 use super::transit::Transit;
 use super::watchdog::Watchdog;
-use look_ahead::Coming;
+pub(crate) use look_ahead::LookAhead;
 pub(crate) use run_ahead::RunAhead;
 
 /// A network that runs.
@@ -42,9 +42,8 @@ pub struct Network {
     pub(crate) queue_series: bool,
     pub(crate) events: u64,
     pub(crate) now: Time,
-    /// The next events, as far as their data has been looked at.
-    pub(crate) coming: Vec<Coming>,
     pub(crate) run_ahead: RunAhead,
+    pub(crate) look_ahead: LookAhead,
 }
 
 impl Network {

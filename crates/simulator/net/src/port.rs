@@ -4,7 +4,6 @@ mod ahead;
 mod bucket;
 
 use std::collections::VecDeque;
-use std::hint::black_box;
 
 use incast_cc::{Bytes, Rate, Time};
 use incast_queue::discipline::{AnyDiscipline, Discipline, Job, Refusal};
@@ -16,6 +15,7 @@ use super::MOST_CLASSES;
 use super::Transit;
 use super::count::PortCounters;
 use super::frame::{Frame, Packets};
+use super::prefetch::prefetch;
 use super::transmitter::Transmitter;
 use crate::metrics::Occupancy;
 use ahead::Ahead;
@@ -364,13 +364,13 @@ impl Port {
     /// Brings the port into the caches.
     #[inline]
     pub(crate) fn touch(&self) {
-        black_box(self.next_start);
+        prefetch(&self.next_start);
     }
 
     /// Brings the queue that a waiting packet needs into the caches.
     #[inline]
     pub(crate) fn touch_queue(&self) {
-        black_box(self.ahead.since);
+        prefetch(&self.ahead.since);
         self.occupancy.touch();
     }
 

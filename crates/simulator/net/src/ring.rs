@@ -1,6 +1,6 @@
 //! Rings: what is on a link, as both of its ends know it.
 
-use std::hint::black_box;
+use super::prefetch::prefetch;
 
 /// The values on a link, in order. The far end takes them from the front. From `waiting` on they
 /// have not started by the sender's books. Positions count values, modulo 2^32.
@@ -165,13 +165,13 @@ impl<T: Copy> Ring<T> {
     /// Brings the positions into the caches.
     #[inline]
     pub(crate) fn touch(&self) {
-        black_box(self.front);
+        prefetch(&self.front);
     }
 
-    /// Brings the place of the next value that is added into the caches.
+    /// The place of the next value that is added.
     #[inline]
-    pub(crate) fn touch_end(&self) {
-        black_box(self.at(self.end));
+    pub(crate) fn place_of_end(&self) -> &T {
+        self.at(self.end)
     }
 }
 

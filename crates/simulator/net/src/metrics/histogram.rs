@@ -1,7 +1,8 @@
 //! Histograms of fixed relative precision.
 
 use std::collections::BTreeMap;
-use std::hint::black_box;
+
+use crate::prefetch::prefetch;
 
 /// The buckets per doubling, as a power of two: a bucket is at most 1/128 (0.8 %) of its value
 /// wide.
@@ -117,7 +118,9 @@ impl Weights {
     /// Brings the weight of `value` into the processor's caches.
     #[inline]
     pub(super) fn touch(&self, value: u64) {
-        black_box(self.low.get(bucket(value).wrapping_sub(self.base) as usize).copied());
+        if let Some(low) = self.low.get(bucket(value).wrapping_sub(self.base) as usize) {
+            prefetch(low);
+        }
     }
 }
 

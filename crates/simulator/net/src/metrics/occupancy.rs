@@ -1,11 +1,10 @@
 //! The length of a queue over time, exact: weighted by how long each length lasted.
 
-use std::hint::black_box;
-
 use incast_cc::Time;
 
 use super::Histogram;
 use super::histogram::Weights;
+use crate::prefetch::prefetch;
 
 /// The statistics of one queue: its lengths from the start of measurement on, its time series from
 /// the start of the run.
@@ -52,7 +51,7 @@ impl Occupancy {
     /// Brings the statistics into the processor's caches.
     #[inline]
     pub fn touch(&self) {
-        black_box(self.since);
+        prefetch(&self.since);
     }
 
     /// Brings the weight of the present length into the processor's caches.
