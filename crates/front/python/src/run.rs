@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use incast_sim::scenario::Threads;
-use incast_sim::{Figure, Report, Simulation};
+use incast_sim::{Figure, LargePages, Report, Simulation};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -175,8 +175,12 @@ pub(crate) fn run(
         return Err(raised.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err(())));
     };
     let mut pace = Pace::default();
+    let mut pages = LargePages::of(&simulation);
     let mut stopped = false;
-    while py.detach(|| pace.advance(&mut simulation)) {
+    while py.detach(|| {
+        pages.ask(&simulation);
+        pace.advance(&mut simulation)
+    }) {
         if let Some(error) = control::failure(py, &simulation) {
             return Err(error);
         }

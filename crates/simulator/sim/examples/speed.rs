@@ -30,7 +30,7 @@ use callgrind::instructions;
 use counting::Counting;
 use incast_cc::Span;
 use incast_sim::scenario::Document;
-use incast_sim::{Simulation, TraceConfig};
+use incast_sim::{LargePages, Simulation, TraceConfig};
 use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::{Value, json};
 
@@ -344,7 +344,11 @@ fn measure(document: &Document, scheme: &str) -> Result<Value> {
     let built = HEAP.used() - before;
     let (hosts, flows) = (run.hosts(), run.flows());
     let (start, user) = (Instant::now(), user_seconds()?);
-    while run.advance(1 << 20) {}
+    let mut pages = LargePages::of(&run);
+    pages.ask(&run);
+    while run.advance(1 << 20) {
+        pages.ask(&run);
+    }
     let (run_s, user_s) = (start.elapsed().as_secs_f64(), user_seconds()? - user);
     let (events, ran, most) = (run.events(), HEAP.used() - before, HEAP.take_peak() - before);
     let start = Instant::now();
