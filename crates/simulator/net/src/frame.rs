@@ -14,7 +14,8 @@ use incast_plan::{PFC_FRAME_BYTES, TRIMMED_BYTES};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) path: Path,
-    connection: u32,
+    /// The connection's index at the destination, and above it the upper bits of the destination.
+    to: u32,
     sequence: u32,
     /// The packet's time of departure, or the place of its stamps, which have the time beside them.
     sent_ns: u32,
@@ -24,10 +25,24 @@ pub(crate) struct Frame {
     pub(crate) wire: u16,
     /// The port by which the frame came in to the switch that it is at, or was at last.
     pub(crate) ingress: u16,
-    /// The destination host. Unused in a PFC frame, which the next node consumes.
+    /// The lower bits of the destination host. Unused in a PFC frame, which the next node consumes.
     destination: u16,
     /// The traffic class, the kind of content, the flags of the header, and the flags below.
     bits: u16,
+}
+
+/// The bits of a frame for the connection's index at the destination.
+const CONNECTION: u32 = 28;
+/// The most connections of a host, by the bits that a frame has for their index.
+pub(crate) const MOST_CONNECTIONS: usize = 1 << CONNECTION;
+
+/// The two fields of a frame that say where it goes: to a connection of a host, which has a number
+/// of 20 bits.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the upper bits are in the other field")]
+const fn to(host: u32, connection: u32) -> (u32, u16) {
+    debug_assert!(host >> 20 == 0 && connection >> CONNECTION == 0);
+    (host >> 16 << CONNECTION | connection, host as u16)
 }
 
 /// The place of the kind of content, above the class. Of a packet that is kept in [`Packets`] it
@@ -74,7 +89,7 @@ impl Frame {
     /// The content of an empty place.
     pub(crate) const NOTHING: Self = Self {
         path: Path::UNKNOWN,
-        connection: 0,
+        to: 0,
         sequence: 0,
         sent_ns: 0,
         rest: 0,
@@ -96,14 +111,14 @@ impl Frame {
         stamps: Option<Stamps>,
         packets: &mut Packets,
     ) -> Self {
+        let path = Path::from_bits(address.route);
         let mut frame = match &form {
             Form::Compact(header) => Self::compact(address, wire, class, header),
             Form::Full(_) => {
-                #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds hosts")]
-                let destination = address.host as u16;
                 let mut frame = Self::stored(form, packets);
                 frame.bits |= u16::from(class);
-                Self { path: Path::from_bits(address.route), wire, destination, ..frame }
+                let (to, destination) = to(address.host, frame.to);
+                Self { path, to, wire, destination, ..frame }
             }
         };
         if let Some(stamps) = stamps {
@@ -123,10 +138,9 @@ impl Frame {
             | (kind as u16) << KIND
             | u16::from(flags) << HEADER_FLAGS
             | if quiet { QUIET } else { 0 };
-        #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the hosts")]
-        let destination = address.host as u16;
+        let (to, destination) = to(address.host, connection);
         let (path, ingress) = (Path::from_bits(address.route), 0);
-        Self { path, connection, sequence, sent_ns, rest, wire, ingress, destination, bits }
+        Self { path, to, sequence, sent_ns, rest, wire, ingress, destination, bits }
     }
 
     /// The frame of a packet that is stored, without path, size and class.
@@ -137,8 +151,8 @@ impl Frame {
             | (kind as u16) << KIND
             | if form.is_ect() { ECT } else { 0 }
             | if form.is_quiet() { QUIET } else { 0 };
-        let (connection, rest) = (form.connection(), packets.put(form));
-        Self { connection, rest, bits, ..Self::NOTHING }
+        let (to, rest) = (form.connection(), packets.put(form));
+        Self { to, rest, bits, ..Self::NOTHING }
     }
 
     pub(crate) const fn pfc(class: u8, pause: bool) -> Self {
@@ -165,13 +179,13 @@ impl Frame {
     /// The destination host.
     #[inline]
     pub(crate) const fn destination(&self) -> u32 {
-        self.destination as u32
+        self.to >> CONNECTION << 16 | self.destination as u32
     }
 
     /// The connection's index at the destination.
     #[inline]
     pub(crate) const fn connection(&self) -> u32 {
-        self.connection
+        self.to % (1 << CONNECTION)
     }
 
     /// The packet's header; [`None`] if the frame has not got all of it. Data has headers of
@@ -184,7 +198,8 @@ impl Frame {
     /// The header as the frame has it, of a packet that is not stored.
     #[inline]
     fn own_header(&self, header: u16) -> Header {
-        let &Self { connection, sequence, sent_ns, rest, wire, bits, .. } = self;
+        let &Self { sequence, sent_ns, rest, wire, bits, .. } = self;
+        let connection = self.connection();
         let kind = KINDS[(bits >> KIND) as usize % KINDS.len()];
         let payload = if kind.has_payload() { wire - header } else { 0 };
         #[expect(clippy::cast_possible_truncation, reason = "the lowest three bits")]
@@ -386,8 +401,8 @@ impl Packets {
                 Form::Compact(_) => 0,
             },
         };
-        let connection = u64::from(frame.connection) << 1 | u64::from(remaining > 0);
-        Job { flow: u64::from(frame.destination) << 33 | connection, remaining }
+        let connection = u64::from(frame.connection()) << 1 | u64::from(remaining > 0);
+        Job { flow: u64::from(frame.destination()) << 33 | connection, remaining }
     }
 
     /// Leaves the header of a frame's packet.
@@ -502,7 +517,7 @@ mod tests {
     }
 
     fn frame(form: Form, has_stamps: bool, packets: &mut Packets) -> Frame {
-        let address = Address { host: 59_999, route: Path::labelled(7).bits() };
+        let address = Address { host: 999_999, route: Path::labelled(7).bits() };
         let stamps = has_stamps.then(|| packets.take_spare_stamps());
         Frame::new(address, 1_500, 5, form, stamps, packets)
     }
@@ -517,7 +532,7 @@ mod tests {
                 frame.mark();
                 frame.cut();
                 assert_eq!(frame.header(40), Some(header));
-                assert_eq!((frame.class(), frame.destination(), frame.wire), (5, 59_999, 1_500));
+                assert_eq!((frame.class(), frame.destination(), frame.wire), (5, 999_999, 1_500));
                 assert!(frame.is_marked() && frame.is_cut() && !frame.is_pfc());
                 assert_eq!(frame.is_ect(), flags & Header::ECT != 0);
             }
@@ -549,7 +564,7 @@ mod tests {
                 assert!(frame.is_trimmable() && frame.is_ect());
                 frame.trim(6, &mut packets);
                 assert_eq!((frame.class(), frame.wire, frame.ingress), (6, TRIMMED_BYTES, 3));
-                assert_eq!((frame.destination(), frame.connection()), (59_999, 1));
+                assert_eq!((frame.destination(), frame.connection()), (999_999, 1));
                 assert!(!frame.is_trimmable() && !frame.is_ect() && !frame.is_quiet());
                 assert!(frame.is_marked() && frame.is_stamped() == has_stamps);
                 assert_eq!(packets.form(&frame, 40).packet(0), left.packet(0));

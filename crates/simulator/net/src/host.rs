@@ -16,6 +16,7 @@ use super::Transit;
 use super::calendar::{Calendar, ComponentId};
 use super::count::Count;
 use super::failure::{Change, Failures, change_link};
+use super::frame::MOST_CONNECTIONS;
 use super::prefetch::prefetch;
 use super::trace::Trace;
 use super::transmitter::Transmitter;
@@ -249,6 +250,8 @@ impl Host {
     /// Gives the host its traffic. Its endpoint already knows how to open the connections.
     pub(crate) fn set_duties(&mut self, duties: Duties, calendar: &mut Calendar) {
         let Duties { flows, connections, mut posts, applications } = duties;
+        let (number, most) = (connections.len(), MOST_CONNECTIONS);
+        assert!(number <= most, "{number} connections of a host; packets can tell {most} apart");
         (self.flows, self.connections) = (flows, connections);
         for (connection, &flow) in (0..).zip(&*self.connections) {
             let flow = &self.flows[flow as usize];

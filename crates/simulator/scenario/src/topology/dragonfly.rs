@@ -251,7 +251,7 @@ mod tests {
             (9, 0, 2, 2, "routers: 0 is out of range"),
             (9, 4, 0, 2, "hosts.count: 0 hosts"),
             (9, 4, 2, 0, "global_links: 0 is out of range"),
-            (4096, 4096, 1, 1, "groups: 16777216 switches; expected 1 to 16384"),
+            (4096, 4096, 1, 1, "groups: 16777216 switches; expected 1 to 32768"),
         ] {
             let said = refused::<Dragonfly>(&text(groups, routers, hosts, links));
             assert!(said.contains(expected), "{said}: {expected}");

@@ -15,7 +15,7 @@ use super::tiers::Tiers;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FatTree {
-    /// The number of ports of each switch, and of pods: even, 2 to 64.
+    /// The number of ports of each switch, and of pods: even, 2 to 124.
     pub k: u32,
     /// The hosts of each edge switch, k/2 unless `count` says otherwise; they are numbered
     /// consecutively, edge switch by edge switch.
@@ -48,8 +48,8 @@ impl NetworkKind for FatTree {
 
     fn check(&self) -> Result<(), Fault> {
         let k = self.k;
-        if !(2..=64).contains(&k) || !k.is_multiple_of(2) {
-            let message = format!("{k} is out of range; expected an even number, 2 to 64");
+        if !(2..=124).contains(&k) || !k.is_multiple_of(2) {
+            let message = format!("{k} is out of range; expected an even number, 2 to 124");
             return Err(Fault::at([&"k"], message));
         }
         let tiers = self.tiers();

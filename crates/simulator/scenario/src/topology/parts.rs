@@ -11,9 +11,12 @@ use serde::Deserialize;
 use crate::bounds::out_of_bounds;
 
 /// The most hosts of a network, so that a typing error does not fill the memory.
-pub(super) const MAX_HOSTS: u64 = 60_000;
-/// The most switches: switches with hosts, and a switch's ports, are numbered in 16 bits.
-pub(super) const MAX_SWITCHES: u64 = 16_384;
+pub(super) const MAX_HOSTS: u64 = 1_000_000;
+/// The most hosts at a switch: its ports are numbered in 16 bits, and have room for links to other
+/// switches beside these.
+const MAX_HOSTS_OF_SWITCH: u64 = 60_000;
+/// The most switches: switches with hosts are numbered in 16 bits.
+pub(super) const MAX_SWITCHES: u64 = 32_768;
 /// The most links of a network.
 pub(super) const MAX_LINKS: u64 = 1_000_000;
 
@@ -103,11 +106,14 @@ impl HostGroup {
     pub(super) fn check(&self, field: &str, each: u32, switches: u32) -> Result<(), Fault> {
         check_name(&self.name, "host").map_err(|fault| fault.within(&[&field]))?;
         let all = u64::from(each) * u64::from(switches);
-        if all == 0 || all > MAX_HOSTS {
-            let message = out_of_bounds(u64::from(each), all, MAX_HOSTS, "hosts");
-            return Err(Fault::at([&field, &"count"], message));
-        }
-        Ok(())
+        let message = if all == 0 || all > MAX_HOSTS {
+            out_of_bounds(u64::from(each), all, MAX_HOSTS, "hosts")
+        } else if u64::from(each) > MAX_HOSTS_OF_SWITCH {
+            format!("{each} hosts at each switch; expected 1 to {MAX_HOSTS_OF_SWITCH}")
+        } else {
+            return Ok(());
+        };
+        Err(Fault::at([&field, &"count"], message))
     }
 
     /// Adds `each` hosts on each switch, numbered consecutively.
@@ -130,7 +136,8 @@ pub(super) fn attach_groups(net: &mut Topology, groups: &[HostGroup], switch: No
     }
 }
 
-/// Checks the names and the numbers of several groups, by the fields that hold them.
+/// Checks the names and the numbers of several groups, by the fields that hold them. The groups of
+/// a field hang on one switch.
 pub(super) fn check_groups(sides: &[(&str, &[HostGroup])]) -> Result<(), Fault> {
     let mut names = Names::default();
     for &(side, groups) in sides {
@@ -138,8 +145,9 @@ pub(super) fn check_groups(sides: &[(&str, &[HostGroup])]) -> Result<(), Fault> 
             let message = format!("no hosts in {side}; expected at least one group");
             return Err(Fault::at([&side], message));
         }
+        names.added = 0;
         for (i, group) in groups.iter().enumerate() {
-            let added = names.add(Named::of(group), ("hosts", MAX_HOSTS));
+            let added = names.add(Named::of(group), ("hosts", MAX_HOSTS_OF_SWITCH));
             added.map_err(|fault| fault.within(&[&side, &i]))?;
         }
     }

@@ -459,3 +459,36 @@ fn a_packet_on_a_link_that_gets_slow_arrives_as_if_it_had_not() {
     );
     assert_eq!(crate::closed_forms::completions(&report), [3 * 120_000 + 2 * 1_000_000]);
 }
+
+/// Numbers of hosts beyond 16 bits: 67,000 has the lower bits of 1,464.
+#[test]
+fn packets_find_hosts_beyond_the_first_65_536() {
+    let text = r#"
+        title = "17 racks of 4,000 hosts"
+        [run]
+        duration = "150us"
+        schemes = ["line-rate"]
+        [network.leaf-spine]
+        leaves = 17
+        spines = 1
+        hosts = { name = "host", count = 4000, rate = "10Gbps", delay = "1us" }
+        uplink = { rate = "100Gbps", delay = "1us" }
+        [[traffic]]
+        kind = "connections"
+        from = "host3"
+        to = "host67000"
+        [[traffic]]
+        kind = "connections"
+        from = "host67000"
+        to = "host67999"
+    "#;
+    let report = run_with(&document(text), "line-rate", 1, TraceConfig::default());
+    let (data, acks) = (packets_on(&report, "host3->leaf0"), packets_on(&report, "leaf0->host3"));
+    assert!((120..=126).contains(&data) && acks > 0, "{data} packets, {acks} ACKs");
+    let arrived = packets_on(&report, "leaf16->host67000");
+    assert!((data - 5..data + 5).contains(&arrived), "{arrived} of {data} packets arrived");
+    assert!(packets_on(&report, "leaf16->host67999") >= data - 5);
+    for other in ["leaf0->host1464", "leaf0->host2463"] {
+        assert_eq!(packets_on(&report, other), 0, "{other}");
+    }
+}

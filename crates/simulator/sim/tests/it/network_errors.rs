@@ -32,14 +32,13 @@ fn fat_trees_have_an_even_number_of_ports_and_not_too_many_hosts() {
     check(
         FAT_TREE,
         &[
-            ("k = 4", "k = 5", (5, 5), &["5 is out of range", "even number, 2 to 64"]),
+            ("k = 4", "k = 5", (5, 5), &["5 is out of range", "even number, 2 to 124"]),
             ("k = 4", "k = 0", (5, 5), &["0 is out of range"]),
-            ("k = 4", "k = 66", (5, 5), &["66 is out of range"]),
-            ("\"h\", ", "\"h\", count = 0, ", (6, 31), &["0 hosts; expected 1 to 60000"]),
+            ("k = 4", "k = 126", (5, 5), &["126 is out of range"]),
+            ("\"h\", ", "\"h\", count = 0, ", (6, 31), &["0 hosts; expected 1 to 1000000"]),
             // 8 edge switches.
-            ("\"h\", ", "\"h\", count = 8000, ", (6, 31), &["64000 hosts", "60000"]),
-            // 64^3 / 4 of its own.
-            ("k = 4", "k = 64", (6, 9), &["65536 hosts", "60000"]),
+            ("\"h\", ", "\"h\", count = 200000, ", (6, 31), &["1600000 hosts", "1000000"]),
+            ("\"h\", ", "\"h\", count = 60001, ", (6, 31), &["60001 hosts at each", "60000"]),
             ("\"h\", ", "\"9h\", ", (6, 18), &["\"9h\" is no name for a host"]),
             ("\"h\", ", "\"edge\", ", (4, 2), &["both a host and a switch", "\"edge0\""]),
             ("link = {", "core = {", (4, 1), &["missing field `link`"]),
@@ -66,9 +65,14 @@ fn tiers_of_a_clos_network_divide() {
             ("cores = 4", "cores = 5", (8, 9), &["5 core switches", "multiple of 2"]),
             ("cores = 4", "cores = 0", (8, 9), &["0 is out of range; expected 1 to 4096"]),
             ("pods = 2", "pods = 5000", (5, 8), &["5000 is out of range"]),
-            ("pods = 2", "pods = 4096", (5, 8), &["16388 switches", "16384"]),
+            (
+                "pods = 2\nleaves = 2",
+                "pods = 4096\nleaves = 7",
+                (5, 8),
+                &["36868 switches", "32768"],
+            ),
             ("leaves = 2", "leaves = 0", (6, 10), &["0 is out of range"]),
-            ("count = 4", "count = 40000", (9, 31), &["160000 hosts"]),
+            ("count = 4", "count = 300000", (9, 31), &["1200000 hosts"]),
             (
                 "leaf_uplink = { rate = \"10Gbps\"",
                 "leaf_uplink = { rate = \"10Gbps\", oversubscription = 2",
@@ -115,7 +119,7 @@ link = { rate = "10Gbps", delay = "1us" }
         good,
         &[
             ("switches = 3", "switches = 1", (5, 12), &["1 is out of range; expected 2 to 4096"]),
-            ("\"h\", ", "\"h\", count = 30000, ", (6, 31), &["90000 hosts"]),
+            ("\"h\", ", "\"h\", count = 400000, ", (6, 31), &["1200000 hosts"]),
         ],
     );
 }
@@ -196,9 +200,9 @@ fn nodes_of_a_graph_have_names_of_their_own() {
             ("name = \"server\"", "name = \"h1\"", (5, 46), &["two hosts called \"h1\""]),
             ("name = \"s\"", "name = \"h\"", (6, 22), &["two switches called \"h0\""]),
             ("name = \"s\"", "name = \"s!\"", (6, 22), &["\"s!\" is no name for a switch"]),
-            ("count = 3", "count = 0", (6, 35), &["0 switches; expected 1 to 16384"]),
-            ("count = 3", "count = 16385", (6, 35), &["16385 switches"]),
-            ("count = 2", "count = 60001", (5, 32), &["60001 hosts"]),
+            ("count = 3", "count = 0", (6, 35), &["0 switches; expected 1 to 32768"]),
+            ("count = 3", "count = 32769", (6, 35), &["32769 switches"]),
+            ("count = 2", "count = 1000001", (5, 32), &["1000001 hosts"]),
             ("[{ name = \"s\", count = 3 }]", "[]", (6, 12), &["no switches"]),
         ],
     );
