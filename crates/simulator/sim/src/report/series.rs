@@ -67,22 +67,27 @@ fn flow_rows(built: &Built, info: &RunInfo) -> Vec<FlowRow> {
         .map(|(host, own)| host.series().len() / own.len())
         .min()
         .unwrap_or(0);
+    let flows: Vec<_> = (0_u64..)
+        .zip(&built.flows[..])
+        .map(|(number, flow)| {
+            let (receiver, sender) = (flow.receiver(), flow.sender());
+            (number, (receiver, place(receiver)), (sender, place(sender)))
+        })
+        .collect();
+    let mut before = vec![0; flows.len()];
     let mut rows = Vec::new();
-    for (number, flow) in (0_u64..).zip(&built.flows[..]) {
-        let mut before = 0;
-        let (to, from) = (place(flow.receiver()), place(flow.sender()));
-        for interval in 0..intervals {
+    for interval in 0..intervals {
+        for (&(number, to, from), before) in flows.iter().zip(&mut before) {
             let (Some((delivered, _)), Some((_, rate))) =
-                (at(flow.receiver(), to, interval), at(flow.sender(), from, interval))
+                (at(to.0, to.1, interval), at(from.0, from.1, interval))
             else {
-                break;
+                continue;
             };
-            let goodput_bps = (delivered - before) as f64 * 8.0 / info.interval.as_secs_f64();
-            before = delivered;
+            let goodput_bps = (delivered - *before) as f64 * 8.0 / info.interval.as_secs_f64();
+            *before = delivered;
             rows.push(FlowRow { interval, flow: number, goodput_bps, rate });
         }
     }
-    rows.sort_by_key(|row| (row.interval, row.flow));
     rows
 }
 
