@@ -20,6 +20,17 @@ pub struct Early {
     pub begins: Option<Time>,
 }
 
+/// The difference between the headers of packets of one burst that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The difference of the sequence numbers.
+    pub sequence: u32,
+    /// The difference of the rest.
+    pub rest: u32,
+    /// Whether the NIC gets each packet when that starts, and not all at once.
+    pub is_timed: bool,
+}
+
 /// A NIC that takes packets before they start. The methods that take a packet get its start, and
 /// return the time at which the NIC is free again.
 pub trait EarlyNic {
@@ -32,6 +43,9 @@ pub trait EarlyNic {
     fn take_reply(&mut self, start: Time, ready_at: Time, reply: &Early) -> Time;
     /// Takes data of a spaced burst, of the connection at `place`, whose send time is `at`.
     fn take_spaced(&mut self, start: Time, data: &Early, place: u32, at: Time) -> Time;
-    /// Takes data.
-    fn take_data(&mut self, start: Time, data: &Early) -> Time;
+    /// Takes `count` packets of data of one size, one after the other, whose headers lie a `step`
+    /// apart. Returns the last start, and the time at which the NIC is free again.
+    fn take_data(&mut self, start: Time, data: &Early, count: u32, step: Step) -> (Time, Time);
+    /// Asks for an event when the NIC is free: data waits for it.
+    fn ask(&mut self);
 }

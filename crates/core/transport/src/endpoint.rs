@@ -7,10 +7,12 @@ mod granting;
 mod leaving;
 mod places;
 mod spaced;
+mod straight;
 mod withdrawing;
 
 pub use ahead::Stop;
 use granting::GRANTER;
+pub use straight::Passage;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

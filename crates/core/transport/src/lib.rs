@@ -46,8 +46,8 @@ pub use connection::{
     Address, CLASSES, Event, Opener, Opening, Operation, Path, Purpose, Role, Sample, Starter,
     Terms,
 };
-pub use early::{Early, EarlyNic};
-pub use endpoint::{Endpoint, News, Outgoing, REQUEST_BYTES, Stop};
+pub use early::{Early, EarlyNic, Step};
+pub use endpoint::{Endpoint, News, Outgoing, Passage, REQUEST_BYTES, Stop};
 pub use half::Facts;
 pub use halves::{Receiver, Sender, facts};
 pub use packet::{Body, DueBy, Form, Header, Kind, Packet, clock_ns};

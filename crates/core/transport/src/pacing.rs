@@ -290,6 +290,12 @@ impl PacingEngine {
         ready.copied().unwrap_or_else(|| self.waiting.first())
     }
 
+    /// Whether a connection waits for its send time.
+    #[inline]
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// The next send time; [`Time::MAX`] when there is none.
     #[inline]
     pub fn next_release(&self) -> Time {

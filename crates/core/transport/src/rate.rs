@@ -397,6 +397,18 @@ impl<C: CongestionControl> RateComputation<C> {
     /// Takes data off the books that was acknowledged, and tells the algorithm: on messages,
     /// TIMELY's completion event.
     pub fn on_completion(&mut self, now: Time, completion: &Completion<'_>, rtt: &RttMeasurement) {
+        self.complete(now, completion, rtt);
+    }
+
+    /// Does as [`on_completion`](Self::on_completion), in place.
+    #[expect(clippy::inline_always, reason = "what it gets is long, and is made where it stays")]
+    #[inline(always)]
+    pub(crate) fn complete(
+        &mut self,
+        now: Time,
+        completion: &Completion<'_>,
+        rtt: &RttMeasurement,
+    ) {
         let Completion { sent, .. } = completion;
         let round = self.round.on_ack(sent.end, self.transmitted);
         if completion.window_limited {

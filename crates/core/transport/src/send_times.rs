@@ -157,6 +157,11 @@ impl SendTimes {
         }
     }
 
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// The earliest send time, [`Time::MAX`] when there is none.
     #[inline]
     pub(super) fn earliest(&self) -> Time {

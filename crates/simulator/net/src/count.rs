@@ -12,8 +12,14 @@ pub struct Count {
 impl Count {
     #[inline]
     pub(crate) fn add(&mut self, wire: u16) {
-        self.packets += 1;
-        self.bytes += u64::from(wire);
+        self.add_several(wire, 1);
+    }
+
+    /// Adds packets of one size.
+    #[inline]
+    pub(crate) fn add_several(&mut self, wire: u16, packets: u32) {
+        self.packets += u64::from(packets);
+        self.bytes += u64::from(wire) * u64::from(packets);
     }
 
     /// Takes a packet out that was added.

@@ -1,8 +1,8 @@
 //! Frames and packets, as links and queues hold them.
 
-use incast_cc::Hop;
+use incast_cc::{Hop, Time};
 use incast_queue::discipline::{self, Job};
-use incast_transport::{Address, Form, Header, Kind, Stamps};
+use incast_transport::{Address, Form, Header, Kind, Stamps, Step, clock_ns};
 
 use super::path::Path;
 use incast_plan::{PFC_FRAME_BYTES, TRIMMED_BYTES};
@@ -141,6 +141,16 @@ impl Frame {
         let (to, destination) = to(address.host, connection);
         let (path, ingress) = (Path::from_bits(address.route), 0);
         Self { path, to, sequence, sent_ns, rest, wire, ingress, destination, bits }
+    }
+
+    /// Makes this the frame of the packet that lies a `step` further, and starts at `start`.
+    #[inline]
+    pub(crate) fn advance(&mut self, step: Step, start: Time) {
+        self.sequence = self.sequence.wrapping_add(step.sequence);
+        self.rest = self.rest.wrapping_add(step.rest);
+        if step.is_timed {
+            self.sent_ns = clock_ns(start);
+        }
     }
 
     /// The frame of a packet that is stored, without path, size and class.

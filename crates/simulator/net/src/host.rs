@@ -6,6 +6,7 @@ mod measuring;
 mod nic;
 mod posting;
 mod sending;
+mod straight;
 
 use std::sync::Arc;
 
@@ -310,8 +311,18 @@ impl Host {
     }
 
     /// Handles the host's own events that come before an arrival at `at`; returns their number.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every packet that arrives")]
+    #[inline(always)]
     pub(crate) fn handle_before(&mut self, at: Time, transit: &mut Transit) -> u64 {
+        // The timer is due at the time for which it was last set.
+        if self.timer_at >= at && transit.calendar.due(self.nic.component) > at {
+            return 0;
+        }
+        self.handle_all_before(at, transit)
+    }
+
+    #[inline(never)]
+    fn handle_all_before(&mut self, at: Time, transit: &mut Transit) -> u64 {
         let mut events = 0;
         loop {
             let calendar = &mut transit.calendar;

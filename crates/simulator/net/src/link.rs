@@ -1,6 +1,7 @@
 //! Links: the only way from one node to another.
 
 use incast_cc::{Bytes, Rate, Span, Time};
+use incast_transport::Step;
 
 use super::calendar::{Calendar, ComponentId};
 use super::frame::Frame;
@@ -172,6 +173,43 @@ impl Link {
         sent
     }
 
+    /// Puts `count` frames on the link to a switch, one after the other, each a `step` from the one
+    /// before; no frame waits. Returns the last start, and the time at which the last bit of all
+    /// leaves the sender.
+    #[expect(clippy::inline_always, reason = "in the way of every packet")]
+    #[inline(always)]
+    pub(crate) fn send_several(
+        &mut self,
+        mut start: Time,
+        mut frame: Frame,
+        count: u32,
+        step: Step,
+        calendar: &mut Calendar,
+    ) -> (Time, Time) {
+        debug_assert!(self.waits() == 0 && !self.to_host && count > 0);
+        let took = self.time_for(frame.wire);
+        let mut sent = later(start, took);
+        if self.ring.is_empty() && self.leads_here() {
+            calendar.schedule(self.arrival, later(sent, self.delay));
+        }
+        let mut left = count;
+        loop {
+            let arrives = later(sent, self.delay);
+            self.ring.push(OnLink { arrives, frame });
+            if arrives >= self.fails {
+                self.cut_last(arrives);
+            }
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+            (start, sent) = (sent, later(sent, took));
+            frame.advance(step, start);
+        }
+        self.ring.start_all();
+        (start, sent)
+    }
+
     /// The start of the first frame that waits; [`Time::MAX`] where none does.
     #[inline]
     pub(crate) fn next_start(&self) -> Time {
@@ -271,18 +309,39 @@ impl Link {
         frame
     }
 
-    /// The next arrival at a host that must be announced: its time, and its start.
+    /// Takes the frame whose arrival at a host was announced, unless quiet frames come before it.
     #[inline]
-    pub(crate) fn next_loud(&self) -> Option<(Time, Time)> {
-        if self.loud == 0 {
+    pub(crate) fn arrive_if_loud(&mut self) -> Option<Frame> {
+        let frame = self.ring.first().frame;
+        if frame.is_quiet() {
             return None;
         }
-        let mut next = self.ring.first();
-        if next.frame.is_quiet() {
-            let mut loud = self.ring.iter().filter(|next| !next.frame.is_quiet());
-            next = loud.next().unwrap_or_else(|| unreachable!("they are counted"));
-        }
-        Some((next.arrives, self.start_of(next)))
+        self.ring.take_first();
+        self.loud -= 1;
+        Some(frame)
+    }
+
+    /// The time of the next arrival at a host that must be announced, if there is one.
+    #[inline]
+    pub(crate) fn next_loud(&self) -> Option<Time> {
+        if self.loud == 0 { None } else { Some(self.first_loud().arrives) }
+    }
+
+    /// The start of the next frame that must be announced. There is one.
+    #[inline]
+    pub(crate) fn next_loud_start(&self) -> Time {
+        self.start_of(self.first_loud())
+    }
+
+    #[inline]
+    fn first_loud(&self) -> &OnLink {
+        let first = self.ring.first();
+        if first.frame.is_quiet() { self.loud_after_quiet() } else { first }
+    }
+
+    fn loud_after_quiet(&self) -> &OnLink {
+        let mut loud = self.ring.iter().filter(|next| !next.frame.is_quiet());
+        loud.next().unwrap_or_else(|| unreachable!("they are counted"))
     }
 
     /// Sets whether the host at the far end may handle arrivals before their time.

@@ -164,7 +164,7 @@ impl Network {
             self.events += 1;
             self.handle(now, id);
             if let Some(arrival) = self.transit.calendar.take_announced() {
-                self.hear(arrival);
+                self.hear(arrival, false);
             }
         }
     }
@@ -192,10 +192,7 @@ impl Network {
                 switches[node].on_arrival(now, &mut frame, transit);
             }
             ComponentKind::SwitchPort => switches[node].on_port(now, component.port, transit),
-            ComponentKind::HostArrival => {
-                self.arrive_at_host(now, component);
-                self.hear(id);
-            }
+            ComponentKind::HostArrival => self.hear(id, true),
             ComponentKind::SlowArrival => self.arrive_at_slow_host(now, component, id),
             ComponentKind::Intake => {
                 if let Some(frame) = hosts[node].take_from_buffer(now, transit) {
@@ -240,13 +237,16 @@ impl Network {
     }
 
     /// Lets a host handle the arrival that was announced, which comes at `now`.
-    #[expect(clippy::inline_always, reason = "once, in the loop of all events")]
+    #[expect(clippy::inline_always, reason = "once, where hosts hear")]
     #[inline(always)]
     fn arrive_at_host(&mut self, now: Time, arrival: Component) {
         let Self { hosts, switches, transit, oracle, .. } = self;
         let host = &mut hosts[arrival.node as usize];
-        host.catch_up(now, transit);
-        let frame = transit.links[arrival.link as usize].arrive_at_host();
+        let loud = transit.links[arrival.link as usize].arrive_if_loud();
+        let frame = loud.unwrap_or_else(|| {
+            host.take_in_quiet(now, transit);
+            transit.links[arrival.link as usize].arrive_at_host()
+        });
         if frame.is_cut() {
             return host.on_cut(now, &frame, transit);
         }
@@ -262,7 +262,7 @@ impl Network {
         let node = arrival.node as usize;
         let link = &mut transit.links[arrival.link as usize];
         let frame = link.arrive_at_host();
-        if let Some((at, _)) = link.next_loud() {
+        if let Some(at) = link.next_loud() {
             transit.calendar.schedule(id, at);
         }
         if frame.is_cut() {

@@ -192,6 +192,12 @@ impl Trace {
         }
     }
 
+    /// Whether the samples of flows are recorded.
+    #[inline]
+    pub(crate) fn has_flows(&self) -> bool {
+        self.config.flows
+    }
+
     #[inline]
     pub(crate) fn flow(&mut self, row: impl FnOnce() -> FlowRow) {
         if self.config.flows {

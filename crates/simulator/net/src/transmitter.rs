@@ -1,6 +1,7 @@
 //! Sending: the part that a NIC and the egress port of a switch have in common.
 
 use incast_cc::{Rate, Span, Time};
+use incast_transport::Step;
 
 use super::MOST_CLASSES;
 use super::Transit;
@@ -176,6 +177,29 @@ impl Transmitter {
         debug_assert!(!frame.is_pfc());
         self.count(now, u64::from(frame.wire));
         self.put(now, frame, transit);
+    }
+
+    /// Sends the frames of `count` packets on the link, which is free at `start`: one after the
+    /// other, each a `step` from the one before. Returns the last start.
+    #[expect(clippy::inline_always, reason = "in the way of every packet")]
+    #[inline(always)]
+    pub(crate) fn transmit_several(
+        &mut self,
+        start: Time,
+        first: Frame,
+        count: u32,
+        step: Step,
+        transit: &mut Transit,
+    ) -> Time {
+        debug_assert!(self.is_free(start) && !first.is_pfc());
+        let (wire, more) = (u64::from(first.wire), u64::from(count - 1));
+        self.count(start, wire);
+        (self.packets, self.bytes) = (self.packets + more, self.bytes + more * wire);
+        let Transit { links, calendar, .. } = transit;
+        let link = &mut links[self.link as usize];
+        let (last, free) = link.send_several(start, first, count, step, calendar);
+        self.busy_until = free;
+        last
     }
 
     #[expect(clippy::inline_always, reason = "in the way of every packet")]

@@ -177,8 +177,8 @@ impl<C: CongestionControl> Endpoint<C> {
 
     /// Whether no connection has data that waits for the NIC or for its send time.
     #[inline]
-    fn sends_nothing(&self) -> bool {
-        !self.pacing.has_ready(u8::MAX) && self.pacing.next_release() == Time::MAX
+    pub(super) fn sends_nothing(&self) -> bool {
+        !self.pacing.has_ready(u8::MAX) && !self.pacing.has_waiting()
     }
 
     /// The time at which the next reply is ready; [`Time::MAX`] if there is none.

@@ -6,6 +6,7 @@ use super::{Connection, Endpoint, News, Reply, counted};
 use crate::backlog::Posted;
 use crate::connection::{Address, Delivered, Event, Opening, Role, Sample};
 use crate::directory::Standing;
+use crate::early::Early;
 use crate::half::{Receiving, Sending};
 use crate::halves::{Receiver, Sender};
 use crate::packet::{Body, Form, Header, Kind, Packet, clock_ns};
@@ -74,18 +75,27 @@ impl<C: CongestionControl> Endpoint<C> {
             let (config, backlog, queued) = (&self.config, self.nic_backlog, sender.queued());
             let answered = sender.on_plain_ack(now, header, 0, config, report, backlog);
             self.nic_backlog = backlog + sender.queued() - queued;
-            let sends_on = sender.sends_on(now);
-            match answered {
-                (Some(sample), 0) if sends_on && self.pacing.release_at_once(now, place) => {
-                    let connection = connection.index;
-                    self.push_event(Event::Sampled { connection, sample });
-                    self.reschedule_unless(now, place, true);
-                }
-                answered => self.tell_answered(now, place, false, answered),
-            }
+            self.go_on(now, place, answered);
             return News::Now;
         }
         self.handle_whole(now, place, header, report)
+    }
+
+    /// Lets a stream go on after an ACK in order: it sends at once if it may.
+    pub(super) fn go_on(&mut self, now: Time, place: u32, answered: (Option<Sample>, u32)) {
+        let connection = &self.connections[place as usize];
+        let sends_on = match connection.sender.as_deref() {
+            Some(Sender::Stream(sender)) => sender.sends_on(now),
+            Some(Sender::Message(_)) | None => false,
+        };
+        match answered {
+            (Some(sample), 0) if sends_on && self.pacing.release_at_once(now, place) => {
+                let connection = connection.index;
+                self.push_event(Event::Sampled { connection, sample });
+                self.reschedule_unless(now, place, true);
+            }
+            answered => self.tell_answered(now, place, false, answered),
+        }
     }
 
     /// Takes in a packet in the compact form that has no way of its own.
@@ -159,6 +169,23 @@ impl<C: CongestionControl> Endpoint<C> {
     /// Takes in a segment of a stream that is the next one, and needs no answer but an ACK.
     #[inline]
     fn take_plain_segment(&mut self, now: Time, place: u32, header: &Header, marked: bool) -> News {
+        match self.answer_plain(now, place, header, marked) {
+            Ok((ready_at, ack)) => self.queue_reply(now, ready_at, ack),
+            Err(news) => news,
+        }
+    }
+
+    /// Takes in a segment of a stream that is the next one. Returns its ACK, with the time at which
+    /// that is ready, or the work that is left if it has none now.
+    #[expect(clippy::inline_always, reason = "in the way of every segment, twice")]
+    #[inline(always)]
+    pub(super) fn answer_plain(
+        &mut self,
+        now: Time,
+        place: u32,
+        header: &Header,
+        marked: bool,
+    ) -> Result<(Time, Early), News> {
         let Receiver::Stream(receiver) = &mut self.receivers[place as usize] else {
             unreachable!("a segment of a stream")
         };
@@ -169,35 +196,52 @@ impl<C: CongestionControl> Endpoint<C> {
                 std::mem::swap(&mut connection.stamps, &mut self.stamps);
             }
             if ack_at >= connection.alarm {
-                return News::None;
+                return Err(News::None);
             }
             connection.arm(now, ack_at, &mut self.alarms);
-            return News::Later;
+            return Err(News::Later);
         };
-        self.acknowledge(now, place, &ack)
+        Ok(self.prepared(now, place, &ack))
+    }
+
+    /// The ACK of the packet at hand in the compact form, with the time at which it is ready. `ack`
+    /// has not got the peer's index.
+    #[expect(clippy::inline_always, reason = "in the way of every segment, twice")]
+    #[inline(always)]
+    fn prepared(&mut self, now: Time, place: u32, ack: &Header) -> (Time, Early) {
+        let Connection { index, ack_class, ref opening, .. } = self.connections[place as usize];
+        let (class, &Opening { peer, address, ref terms, .. }) = (ack_class, opening);
+        let header = Header { connection: peer, ..*ack };
+        let early = Early { header, address, class, connection: index, begins: None };
+        (self.ready_at(now, terms.scheme), early)
     }
 
     /// Queues the only answer to the packet at hand: an ACK in the compact form, without the peer's
     /// index.
     #[inline]
     fn acknowledge(&mut self, now: Time, place: u32, ack: &Header) -> News {
-        let Connection { index, ack_class, ref opening, .. } = self.connections[place as usize];
-        let (class, &Opening { peer, address, ref terms, .. }) = (ack_class, opening);
-        let ready_at = self.ready_at(now, terms.scheme);
-        let header = Header { connection: peer, ..*ack };
+        let (ready_at, ack) = self.prepared(now, place, ack);
+        self.queue_reply(now, ready_at, ack)
+    }
+
+    /// Queues an ACK that is ready at `ready_at`, with the stamps of the packet at hand.
+    #[inline]
+    pub(super) fn queue_reply(&mut self, now: Time, ready_at: Time, ack: Early) -> News {
+        let Early { header, address, class, connection, .. } = ack;
         let full = self.config.full_packets.then(|| {
+            let place = self.directory.place(connection);
             let near = self.receivers[place as usize].expects();
             Box::new(header.packet(near))
         });
-        let (connection, stamps) = (index, std::mem::take(&mut self.stamps));
-        let Address { host, route } = address;
+        let (Address { host, route }, stamps) = (address, std::mem::take(&mut self.stamps));
         let reply = Reply { ready_at, host, route, header, connection, class, full, stamps };
         self.replies.push_back(reply);
         if self.has_reply(now, u8::MAX) { News::Now } else { News::Later }
     }
 
     /// The time at which a reply to a packet that has just arrived is ready.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every answer")]
+    #[inline(always)]
     fn ready_at(&mut self, now: Time, scheme: u8) -> Time {
         let ready_at = now + self.config.ack_turnaround;
         if self.most_jitter.is_zero() {

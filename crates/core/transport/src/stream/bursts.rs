@@ -68,13 +68,17 @@ impl Burst {
     }
 }
 
-/// A segment that leaves the NIC.
+/// Segments that leave the NIC one after the other, and are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leaving {
+    /// The start of the first.
     pub(super) sequence: u64,
+    /// The payload of each.
     pub(super) payload: u64,
+    /// The number of segments.
+    pub(super) count: u32,
     pub(super) ends_message: bool,
-    /// The time at which the NIC got the segment.
+    /// The time at which the NIC got them.
     pub(super) since: Time,
 }
 
@@ -132,22 +136,30 @@ impl Bursts {
         })
     }
 
-    /// Opens a burst, with the books that all of it shares. [`extend`](Self::extend) must follow.
+    /// Opens a burst with `bytes` of full segments, and the books that all of it shares. If there
+    /// are none, [`extend`](Self::extend) must follow.
     #[inline]
-    pub(super) fn open(&mut self, now: Time, start: u64, in_flight: u64, books: &Books) {
+    #[expect(clippy::cast_possible_truncation, reason = "bounded when the stream starts")]
+    pub(super) fn open(
+        &mut self,
+        now: Time,
+        start: u64,
+        bytes: u64,
+        in_flight: u64,
+        books: &Books,
+    ) {
         let Books { delivered, delivered_at, first_sent_at, lost, app_limited } = *books;
         self.leaving += 1;
         self.queue.push_back(Burst {
             start,
-            end: start,
+            end: start + bytes,
             sent_at: now,
             delivered,
             delivered_at,
             first_sent_at,
             lost,
-            #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32")]
             in_flight: (in_flight.wrapping_sub(start)) as u32,
-            last: 0,
+            last: self.full as u16,
             ends_message: false,
             app_limited,
         });
@@ -173,16 +185,23 @@ impl Bursts {
         }
     }
 
-    /// Takes the next segment out of the NIC.
-    #[inline]
-    pub(super) fn leave(&mut self) -> Option<Leaving> {
+    /// Takes the next segments out of the NIC: `most` of them, or as many as are alike.
+    #[expect(clippy::inline_always, reason = "in the way of every segment that leaves")]
+    #[inline(always)]
+    pub(super) fn leave(&mut self, most: u32) -> Option<Leaving> {
         let place = self.queue.len() - self.leaving;
         let burst = self.queue.get(place)?;
-        let sequence = self.left;
+        let (sequence, end) = (self.left, burst.end);
         let (payload, ends_message) = burst.segment_at(sequence, self.full);
         self.left += payload;
-        self.leaving -= usize::from(self.left == burst.end);
-        Some(Leaving { sequence, payload, ends_message, since: burst.sent_at })
+        let mut count = 1;
+        let last = if burst.ends_message { end - u64::from(burst.last) } else { end };
+        while count < most && self.left + payload <= last {
+            self.left += payload;
+            count += 1;
+        }
+        self.leaving -= usize::from(self.left == end);
+        Some(Leaving { sequence, payload, count, ends_message, since: burst.sent_at })
     }
 
     /// Puts the last `bytes` that have left back into the NIC.
@@ -262,7 +281,7 @@ impl Bursts {
                 books && open && back.sent_at == sent.sent_at
             });
             if !joins {
-                self.open(sent.sent_at, sequence, before, &sent.books);
+                self.open(sent.sent_at, sequence, 0, before, &sent.books);
             }
             self.extend(payload, ends_message);
         }
@@ -287,11 +306,11 @@ mod tests {
     /// us.
     fn two_bursts() -> Bursts {
         let mut bursts = Bursts::new(1_000);
-        bursts.open(at(1), 0, 0, &Books::default());
+        bursts.open(at(1), 0, 0, 0, &Books::default());
         assert!(bursts.extend(1_000, false) && bursts.extend(1_000, false));
         assert!(!bursts.extend(200, true), "a message ends");
         let books = Books { delivered: Bytes::new(7), delivered_at: at(2), ..Books::default() };
-        bursts.open(at(2), 2_200, 2_200, &books);
+        bursts.open(at(2), 2_200, 0, 2_200, &books);
         assert!(bursts.extend(1_000, false) && bursts.extend(1_000, false));
         bursts
     }
@@ -300,7 +319,7 @@ mod tests {
     fn segments_leave_in_order_and_can_be_put_back() {
         let mut bursts = two_bursts();
         let leaving = |bursts: &mut Bursts| -> Vec<_> {
-            std::iter::from_fn(|| bursts.leave())
+            std::iter::from_fn(|| bursts.leave(1))
                 .map(|s| (s.sequence, s.payload, s.ends_message, s.since))
                 .collect()
         };
@@ -311,13 +330,27 @@ mod tests {
         bursts.put_back(2_200);
         assert_eq!((bursts.left(), bursts.waits_since()), (2_000, Some(at(1))));
         assert_eq!(leaving(&mut bursts), all[2..]);
-        assert_eq!((bursts.leave(), bursts.waits_since()), (None, None));
+        assert_eq!((bursts.leave(1), bursts.waits_since()), (None, None));
+    }
+
+    #[test]
+    fn segments_that_are_alike_leave_together() {
+        let mut bursts = two_bursts();
+        let leaving = |bursts: &mut Bursts, most| {
+            let left = bursts.leave(most).unwrap();
+            (left.sequence, left.payload, left.count, left.ends_message)
+        };
+        assert_eq!(leaving(&mut bursts, 9), (0, 1_000, 2, false));
+        assert_eq!(leaving(&mut bursts, 9), (2_000, 200, 1, true), "it ends a message");
+        assert_eq!(leaving(&mut bursts, 9), (2_200, 1_000, 2, false));
+        bursts.put_back(4_200);
+        assert_eq!(leaving(&mut bursts, 1), (0, 1_000, 1, false));
     }
 
     #[test]
     fn an_ack_covers_whole_bursts_and_parts() {
         let mut bursts = two_bursts();
-        while bursts.leave().is_some() {}
+        while bursts.leave(2).is_some() {}
         assert!(!bursts.are_fewer_than(5) && bursts.are_fewer_than(6));
         let covered = bursts.acknowledge(1_000);
         assert_eq!((covered.payload, covered.messages, covered.newest.sent_at), (1_000, 0, at(1)));
@@ -334,7 +367,7 @@ mod tests {
     #[test]
     fn records_make_the_same_bursts() {
         let mut bursts = two_bursts();
-        bursts.leave();
+        bursts.leave(1);
         let before = format!("{bursts:?}");
         let records: Vec<_> = bursts.take_records(9).collect();
         assert_eq!(records.len(), 5);

@@ -137,7 +137,8 @@ impl Receiver {
 
     /// Takes in a segment that [is plain](Self::is_plain), as [`handle`](Self::handle) would.
     /// Returns the ACK that leaves now, without the peer's index.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every segment")]
+    #[inline(always)]
     pub(crate) fn take_plain(
         &mut self,
         now: Time,

@@ -2,6 +2,7 @@
 
 mod answer;
 mod fast;
+mod leaving;
 mod timers;
 
 use std::collections::VecDeque;
@@ -415,9 +416,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The payload of the next burst, before the congestion window is asked. Lost data goes before
     /// new data.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every ACK")]
+    #[inline(always)]
     fn waiting(&self, config: &Config) -> Bytes {
-        if let Some(record) = self.board.first_lost() {
+        if !self.is_fast
+            && let Some(record) = self.board.first_lost()
+        {
             let held = if self.probes() { 0 } else { record.payload };
             return Bytes::new(u64::from(held));
         }
@@ -434,6 +438,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The largest payload of a burst of several segments.
+    #[inline(never)]
     fn long_burst(&self, config: &Config) -> u64 {
         let (limits, segment) = (self.engines.rate.limits(), u64::from(self.segment));
         let most = config.stream.tso.min(limits.burst.bytes);

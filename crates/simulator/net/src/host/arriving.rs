@@ -22,38 +22,53 @@ impl Host {
         truth: Option<Span>,
         transit: &mut Transit,
     ) {
-        if self.take_back_before_due(now, transit) {
-            self.work(now, transit);
-        }
-        let mut taken_back = false;
-        let news = if frame.is_pfc() {
-            if self.ahead.until > now {
-                self.take_back(now, transit);
-            }
-            self.nic.on_pfc(now, frame);
-            News::Now
-        } else {
-            if self.ahead.until > now {
-                let header = frame.header(self.wire.header);
-                taken_back = header.is_none_or(|header| self.endpoint.may_look(&header));
-                if taken_back {
-                    self.take_back(now, transit);
-                }
-            }
-            let report = Report { marked: frame.is_marked(), truth, ..Report::default() };
-            self.take_in(now, frame, report, transit)
+        let news = match self.pass(now, frame, truth, transit) {
+            Some(news) => news,
+            None => self.receive(now, frame, truth, transit),
         };
         match news {
-            News::None if !taken_back => {}
+            News::None => {}
             // Other work of this instant must not wait for its own event.
-            News::None | News::Later if !self.has_work(now) => {
+            News::Later if !self.has_work(now) => {
                 if self.may_send_ahead(now) {
                     self.send_ahead(now, transit);
                 }
                 self.set_timer(now, &mut transit.calendar);
             }
-            News::None | News::Later | News::Now => self.work(now, transit),
+            News::Later | News::Now => self.work(now, transit),
         }
+    }
+
+    /// Takes in a frame that does not [pass](Self::pass). Returns the work that is left.
+    #[inline(never)]
+    fn receive(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        truth: Option<Span>,
+        transit: &mut Transit,
+    ) -> News {
+        if self.take_back_before_due(now, transit) {
+            self.work(now, transit);
+        }
+        let mut taken_back = false;
+        if frame.is_pfc() {
+            if self.ahead.until > now {
+                self.take_back(now, transit);
+            }
+            self.nic.on_pfc(now, frame);
+            return News::Now;
+        }
+        if self.ahead.until > now {
+            let header = frame.header(self.wire.header);
+            taken_back = header.is_none_or(|header| self.endpoint.may_look(&header));
+            if taken_back {
+                self.take_back(now, transit);
+            }
+        }
+        let report = Report { marked: frame.is_marked(), truth, ..Report::default() };
+        let news = self.take_in(now, frame, report, transit);
+        if taken_back && news == News::None { News::Later } else { news }
     }
 
     /// Counts a packet that has arrived, and takes it in.
@@ -130,7 +145,7 @@ impl Host {
     }
 
     #[inline(never)]
-    pub(super) fn take_in_quiet(&mut self, now: Time, transit: &mut Transit) {
+    pub(crate) fn take_in_quiet(&mut self, now: Time, transit: &mut Transit) {
         while let Some((at, frame)) = transit.links[self.incoming as usize].arrived_before(now) {
             debug_assert!(frame.is_quiet(), "{frame:?}");
             let news = self.take_in(at, &frame, Report::default(), transit);

@@ -3,7 +3,7 @@
 use incast_cc::{Bytes, CongestionControl, Rate, Time};
 use incast_plan::application::Outcome;
 use incast_transport::rate::RateComputation;
-use incast_transport::{Event, Sender};
+use incast_transport::{Event, Sample, Sender};
 
 use super::{Delivery, Host};
 use crate::metrics::Histogram;
@@ -86,38 +86,7 @@ impl Host {
         while let Some(event) = self.endpoint.poll_event() {
             match event {
                 Event::Sampled { connection, sample } => {
-                    let (number, rtt) = (self.flow(connection), sample.measured);
-                    let flow = &self.flows[number as usize];
-                    if flow.is_data(self.number, connection) {
-                        if now >= self.start {
-                            let lasts = flow.is_lasting();
-                            let new =
-                                || Tally { rtt: lasts.then(Box::default), ..Tally::default() };
-                            let tally = self.tallies.of(connection, new);
-                            tally.samples += 1;
-                            tally.sum_ns += rtt.as_ns();
-                            tally.rtt.as_deref_mut().unwrap_or(&mut self.rtt).add(rtt.as_ns(), 1);
-                        } else {
-                            self.early_samples += 1;
-                            self.early_sum_ns += rtt.as_ns();
-                        }
-                        let sender = self.endpoint.sender(connection).map(Sender::rate);
-                        self.trace.flow(|| FlowRow {
-                            at: now,
-                            flow: number,
-                            rtt,
-                            rate: sample.rate,
-                            window: sender
-                                .map(|sender| sender.limits().cwnd)
-                                .filter(|&window| window < Bytes::MAX),
-                            in_flight: sender.map(RateComputation::in_flight),
-                        });
-                        self.trace.gauges(now, number, |emit| {
-                            if let Some(sender) = sender {
-                                sender.control().gauges(emit);
-                            }
-                        });
-                    }
+                    self.note_sample(now, connection, &sample);
                 }
                 Event::Delivered { connection, message } => {
                     let flow = self.flow(connection);
@@ -131,5 +100,47 @@ impl Host {
                 }
             }
         }
+    }
+
+    /// Counts an RTT sample of a connection, if that carries payload.
+    #[inline]
+    pub(super) fn note_sample(&mut self, now: Time, connection: u32, sample: &Sample) {
+        let (number, rtt) = (self.flow(connection), sample.measured);
+        let flow = &self.flows[number as usize];
+        if !flow.is_data(self.number, connection) {
+            return;
+        }
+        if now >= self.start {
+            let lasts = flow.is_lasting();
+            let new = || Tally { rtt: lasts.then(Box::default), ..Tally::default() };
+            let tally = self.tallies.of(connection, new);
+            tally.samples += 1;
+            tally.sum_ns += rtt.as_ns();
+            tally.rtt.as_deref_mut().unwrap_or(&mut self.rtt).add_one(rtt.as_ns());
+        } else {
+            self.early_samples += 1;
+            self.early_sum_ns += rtt.as_ns();
+        }
+        if self.trace.has_flows() {
+            self.trace_sample(now, number, connection, sample);
+        }
+    }
+
+    #[cold]
+    fn trace_sample(&mut self, at: Time, flow: u32, connection: u32, sample: &Sample) {
+        let sender = self.endpoint.sender(connection).map(Sender::rate);
+        self.trace.flow(|| FlowRow {
+            at,
+            flow,
+            rtt: sample.measured,
+            rate: sample.rate,
+            window: sender.map(|sender| sender.limits().cwnd).filter(|&window| window < Bytes::MAX),
+            in_flight: sender.map(RateComputation::in_flight),
+        });
+        self.trace.gauges(at, flow, |emit| {
+            if let Some(sender) = sender {
+                sender.control().gauges(emit);
+            }
+        });
     }
 }

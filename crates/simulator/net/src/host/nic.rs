@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use incast_cc::Time;
-use incast_transport::{Address, Early, EarlyNic, Stop};
+use incast_transport::{Address, Early, EarlyNic, Step, Stop};
 
 use super::{Host, WireFormat};
 use crate::Transit;
@@ -17,7 +17,7 @@ use crate::frame::Frame;
 use crate::transmitter::Transmitter;
 
 /// The most packets that are given to the link at one event.
-const MOST: u32 = 16;
+pub(super) const MOST: u32 = 16;
 /// The packets that must be ahead of time for each that is taken back.
 const PRICE: i32 = 2;
 /// The packets that must be ahead of time for each time that segments are paced, since the next
@@ -37,11 +37,11 @@ pub(super) struct NicAhead {
     /// The start of the last packet on the link.
     pub(super) until: Time,
     /// The time of the last event at which packets were put on the link.
-    served: Time,
+    pub(super) served: Time,
     /// The one connection whose data is ahead of time, if there is data.
-    connection: Option<u32>,
+    pub(super) connection: Option<u32>,
     /// Whether the NIC rests between packets that are ahead of time.
-    rests: bool,
+    pub(super) rests: bool,
     /// The packets that were ahead of time, less some for each that was taken back and each time
     /// that segments were paced. Below zero it does not pay: packets leave one by one, and count,
     /// until it is zero again.
@@ -86,15 +86,15 @@ impl NicAhead {
 }
 
 /// A host's NIC that takes packets before they start.
-struct HostNic<'a> {
-    now: Time,
-    nic: &'a mut Transmitter,
-    ahead: &'a mut NicAhead,
-    sent: &'a mut Count,
-    wire: WireFormat,
+pub(super) struct HostNic<'a> {
+    pub(super) now: Time,
+    pub(super) nic: &'a mut Transmitter,
+    pub(super) ahead: &'a mut NicAhead,
+    pub(super) sent: &'a mut Count,
+    pub(super) wire: WireFormat,
     /// The message whose first packet has left: the start, the connection, and the time of posting.
-    begun: Option<(Time, u32, Time)>,
-    transit: &'a mut Transit,
+    pub(super) begun: Option<(Time, u32, Time)>,
+    pub(super) transit: &'a mut Transit,
 }
 
 impl HostNic<'_> {
@@ -149,9 +149,23 @@ impl EarlyNic for HostNic<'_> {
 
     #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
     #[inline(always)]
-    fn take_data(&mut self, start: Time, data: &Early) -> Time {
-        self.ahead.connection = Some(data.connection);
-        self.put_data(start, data)
+    fn take_data(&mut self, start: Time, data: &Early, count: u32, step: Step) -> (Time, Time) {
+        let Early { header, address, class, connection, begins } = *data;
+        if let Some(posted) = begins {
+            self.begun = Some((start, connection, posted));
+        }
+        let Self { nic, ahead, sent, wire, transit, .. } = self;
+        let wire = wire.header + header.payload;
+        let first = Frame::compact(address, wire, class, &header);
+        let last = nic.transmit_several(start, first, count, step, transit);
+        sent.add_several(wire, count);
+        let balance = ahead.balance.saturating_add_unsigned(count).min(*BALANCE.end());
+        (ahead.until, ahead.balance, ahead.connection) = (last, balance, Some(connection));
+        (last, nic.busy_until)
+    }
+
+    fn ask(&mut self) {
+        self.nic.wait(&mut self.transit.calendar);
     }
 }
 
@@ -183,6 +197,19 @@ impl Host {
         pays
     }
 
+    /// Whether packets may leave ahead of time at `now`, behind those that are ahead: they are not
+    /// spaced, and [pay](NicAhead::balance).
+    #[expect(clippy::inline_always, reason = "in the way of every packet that arrives")]
+    #[inline(always)]
+    pub(super) fn goes_on_ahead(&mut self, now: Time) -> bool {
+        let ahead = &mut self.ahead;
+        if ahead.until < now {
+            (ahead.connection, ahead.rests) = (None, false);
+        }
+        let pays = ahead.until > now || ahead.until < now && ahead.balance >= 0;
+        ahead.is_allowed && pays && ahead.spaced.is_empty() && self.nic.open_classes() == u8::MAX
+    }
+
     /// Puts the next packets on the link, as far as they are known. Packets [may
     /// leave](Self::may_send_ahead) ahead of time.
     #[inline(never)]
@@ -205,8 +232,10 @@ impl Host {
             self.endpoint.begin_plan();
         }
         self.ahead.served = now;
-        // Packets ahead of time count already; so they start with the measurement, or before it.
-        let limit = if now < self.start { self.start } else { Time::MAX };
+        if self.endpoint.is_at_rest() {
+            return;
+        }
+        let limit = self.end_of_starts(now);
         let Self { endpoint, nic, ahead, sent, wire, .. } = self;
         let free = nic.busy_until;
         let mut early = HostNic { now, nic, ahead, sent, wire: *wire, begun: None, transit };

@@ -17,6 +17,7 @@ use incast_cc::{Span, Time};
 
 use super::Network;
 use crate::calendar::ComponentId;
+use crate::component::Component;
 
 /// The bounds of hosts that run ahead.
 #[derive(Clone, Copy, Debug)]
@@ -75,28 +76,44 @@ impl Network {
         is_on.then(|| heard.max(self.now) + Span::from_ps(1))
     }
 
-    /// Lets a host handle the arrivals on its link, as far as it may run ahead, and schedules the
-    /// next one.
+    /// Lets a host handle the arrivals on its link: the first if it `is_due` now, and others as far
+    /// as the host may run ahead. Schedules the next one.
     #[inline(never)]
-    pub(super) fn hear(&mut self, id: ComponentId) {
+    pub(super) fn hear(&mut self, id: ComponentId, is_due: bool) {
         let arrival = self.components[id as usize];
-        while let Some((at, start)) = self.transit.links[arrival.link as usize].next_loud() {
-            if !self.may_hear(at, start) {
-                return self.transit.calendar.schedule(id, at);
-            }
-            self.run_ahead.heard = self.run_ahead.heard.max(at);
-            let own = self.hosts[arrival.node as usize].handle_before(at, &mut self.transit);
-            self.events += own + 1;
+        let mut due = is_due.then_some(self.now);
+        while let Some(at) = due.or_else(|| self.next_to_hear(id, arrival)) {
+            due = None;
             self.arrive_at_host(at, arrival);
         }
     }
 
-    /// Whether a host may now handle a packet that starts at `start` and arrives at `at`.
+    /// The time of the next arrival that a host may handle now, all before it handled. If the host
+    /// may not, schedules the arrival.
+    #[expect(clippy::inline_always, reason = "in the way of every packet that arrives")]
+    #[inline(always)]
+    fn next_to_hear(&mut self, id: ComponentId, arrival: Component) -> Option<Time> {
+        let at = self.transit.links[arrival.link as usize].next_loud()?;
+        if !self.may_hear(at, arrival.link) {
+            self.transit.calendar.schedule(id, at);
+            return None;
+        }
+        self.run_ahead.heard = self.run_ahead.heard.max(at);
+        let own = self.hosts[arrival.node as usize].handle_before(at, &mut self.transit);
+        self.events += own + 1;
+        Some(at)
+    }
+
+    /// Whether a host may now handle the next packet that its `link` announces, which comes
+    /// at `at`.
     #[inline]
-    fn may_hear(&mut self, at: Time, start: Time) -> bool {
+    fn may_hear(&mut self, at: Time, link: u32) -> bool {
         let now = self.now;
         let RunAhead { is_on, is_final, look, end, .. } = self.run_ahead;
-        if !is_on || at >= end || !is_final && start > now {
+        if !is_on || at >= end {
+            return false;
+        }
+        if !is_final && self.transit.links[link as usize].next_loud_start() > now {
             return false;
         }
         at < look || now > look && at < self.next_look()

@@ -9,7 +9,8 @@ use incast_cc::{CongestionControl, Span, Time};
 
 use super::{Burst, Sender};
 use crate::config::{Config, Nic};
-use crate::early::{Early, EarlyNic};
+use crate::early::{Early, EarlyNic, Step};
+use crate::packet::message::PacketSet;
 use crate::packet::{Header, Kind, clock_ns};
 
 impl<C: CongestionControl> Sender<C> {
@@ -45,10 +46,12 @@ impl<C: CongestionControl> Sender<C> {
             early.header =
                 burst.plain_header(first + count, start, early.header.connection, config);
             early.begins = burst.begins.take();
-            burst.packets.remove(first + count);
-            burst.next_at = start;
-            free = nic.take_data(start, &early);
-            count += 1;
+            let left = if until == Time::MAX { most - count } else { 1 };
+            // The index is the lowest byte of the rest.
+            let step = Step { sequence: 1, rest: 1, is_timed: true };
+            (burst.next_at, free) = nic.take_data(start, &early, left, step);
+            count += left;
+            burst.packets = burst.packets.without(PacketSet::first(first + count));
         }
         (count > 0).then_some((free, count))
     }

@@ -149,6 +149,8 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Whether the window alone holds data back: not the application, a buffer, or the pacer.
+    #[expect(clippy::inline_always, reason = "in the way of every ACK")]
+    #[inline(always)]
     pub(super) fn is_window_limited(&self, now: Time, config: &Config) -> bool {
         let waiting = self.waiting(config);
         !waiting.is_zero()

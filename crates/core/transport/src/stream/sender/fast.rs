@@ -13,12 +13,11 @@ use crate::backlog::Piece;
 use crate::config::Config;
 use crate::config::stream::EcnEcho;
 use crate::connection::Sample;
-use crate::early::{Early, EarlyNic};
 use crate::packet::stream::Ack;
-use crate::packet::{Form, Header, Kind, MARKED_END, Next, clock_ns};
-use crate::rate::{Completion, Report, gap};
+use crate::packet::{Header, MARKED_END, clock_ns};
+use crate::rate::{Completion, Report};
 use crate::rtt::Answered;
-use crate::stream::bursts::{Covered, Leaving};
+use crate::stream::bursts::Covered;
 use crate::stream::recovery::Repair;
 
 impl<C: CongestionControl> Sender<C> {
@@ -81,7 +80,7 @@ impl<C: CongestionControl> Sender<C> {
             nic_backlog: Bytes::new(nic_backlog),
             report,
         };
-        self.engines.rate.on_completion(now, &completion, &self.engines.rtt);
+        self.engines.rate.complete(now, &completion, &self.engines.rtt);
         self.fill(now, config);
         let rate = self.engines.pacing_rate();
         let sample = Sample { rtt: sample, measured: now.since(sent.sent_at), rate };
@@ -90,7 +89,8 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Takes the RTT sample of a segment of `payload` that was sent at `at`. The peer has held its
     /// answer back for `held_ns`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "in the way of every ACK")]
+    #[inline(always)]
     pub(super) fn take_sample(
         &mut self,
         now: Time,
@@ -121,7 +121,7 @@ impl<C: CongestionControl> Sender<C> {
         let rate = &mut self.engines.rate;
         if !*open {
             let books = rate.begin_burst(now);
-            self.bursts.open(now, self.next, rate.in_flight().get(), &books);
+            self.bursts.open(now, self.next, 0, rate.in_flight().get(), &books);
         }
         if let Some(posted_at) = piece.begins {
             self.begins.push_back((self.next, posted_at));
@@ -167,134 +167,16 @@ impl<C: CongestionControl> Sender<C> {
         }
         self.engines.messages.cut_inner(bytes);
         let rate = &mut self.engines.rate;
-        if !*open {
+        if *open {
+            self.bursts.extend_by(bytes);
+        } else {
             let books = rate.begin_burst(now);
-            self.bursts.open(now, self.next, rate.in_flight().get(), &books);
+            self.bursts.open(now, self.next, bytes, rate.in_flight().get(), &books);
         }
         rate.count_unheard(Bytes::new(bytes));
-        self.bursts.extend_by(bytes);
         self.next += bytes;
         self.queued += bytes;
         *open = true;
-    }
-
-    /// The next segment for the wire, as [`next_packet`](Sender::next_packet) has it.
-    #[inline]
-    pub(super) fn next_fast_packet(
-        &mut self,
-        now: Time,
-        peer: u32,
-        config: &Config,
-    ) -> Option<Next> {
-        let was_full = self.queued >= config.stream.small_queue.get();
-        let (header, begins) = self.leave_fast(now, peer, config)?;
-        if was_full {
-            self.fill(now, config); // the NIC's queue held data back
-        }
-        let then = self.has_queued().then_some(self.next_at);
-        Some(Next { form: Form::Compact(header), begins, then })
-    }
-
-    /// Whether the next segment may leave the NIC at `now`.
-    #[inline]
-    pub(crate) fn sends_on(&self, now: Time) -> bool {
-        self.is_fast && self.has_queued() && self.next_at <= now
-    }
-
-    /// Takes the next segment out of the NIC, which starts at `now`. Returns it with the time of
-    /// posting, if it begins a message.
-    #[expect(clippy::inline_always, reason = "in the way of every segment that leaves")]
-    #[inline(always)]
-    fn leave_fast(
-        &mut self,
-        now: Time,
-        peer: u32,
-        config: &Config,
-    ) -> Option<(Header, Option<Time>)> {
-        let is_oldest = !self.bursts.has_left();
-        let Leaving { sequence, payload, ends_message, since } = self.bursts.leave()?;
-        if is_oldest {
-            self.engines.timer_from = now; // RFC 6298, 5.1
-        }
-        (self.probe_from, self.left_at) = (now, now);
-        self.queued -= payload;
-        self.next_at = now + gap(self.engines.rate.limits(), Bytes::new(payload), config.line_rate);
-        let flags = if ends_message { Header::ENDS_MESSAGE } else { 0 };
-        #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32, and at most an MSS")]
-        let header = Header {
-            connection: peer,
-            sequence: sequence as u32,
-            sent_ns: clock_ns(since),
-            rest: u32::from(self.epoch()) << 24,
-            payload: payload as u16,
-            kind: Kind::Segment,
-            flags: flags | if self.ect { Header::ECT } else { 0 },
-        };
-        Some((header, self.take_begin(sequence)))
-    }
-
-    /// The time of posting of the message that begins at `sequence`, if one does.
-    #[inline]
-    fn take_begin(&mut self, sequence: u64) -> Option<Time> {
-        self.begins.front().filter(|&&(first, _)| first == sequence)?;
-        self.begins.pop_front().map(|(_, posted_at)| posted_at)
-    }
-
-    /// Whether each segment but the first of a message may leave ahead of time.
-    #[inline]
-    pub(super) fn knows_its_starts(&self, config: &Config) -> bool {
-        self.is_fast
-            && !self.engines.rate.reads().nic_backlog
-            && !self.is_paced(config)
-            && self.engines.rate.limits().burst.rate >= config.line_rate
-    }
-
-    /// Whether the next segment is the first of a message.
-    #[inline]
-    pub(super) fn begins_next(&self) -> bool {
-        self.begins.front().is_some_and(|&(first, _)| first == self.bursts.left())
-    }
-
-    /// Gives `nic`, which is free at `free`, the next segments, up to `most`: the first if that is
-    /// now, and more as far as their starts are known and before `until`. `early` has what they
-    /// share. Returns the last start, the time at which the NIC is free then, and the number of
-    /// segments; [`None`] if none may leave.
-    #[inline]
-    pub(crate) fn leave_ahead(
-        &mut self,
-        (now, mut free, until): (Time, Time, Time),
-        most: u32,
-        mut early: Early,
-        config: &Config,
-        nic: &mut impl EarlyNic,
-    ) -> Option<(Time, Time, u32)> {
-        let known = self.knows_its_starts(config);
-        let (mut last, mut count) = (now, 0);
-        while count < most && self.has_queued() {
-            let start = free.max(now);
-            if start > now && (!known || start >= until || self.begins_next()) {
-                break;
-            }
-            let Some((header, begins)) = self.leave_fast(start, early.header.connection, config)
-            else {
-                break;
-            };
-            (early.header, early.begins) = (header, begins);
-            free = nic.take_data(start, &early);
-            (last, count) = (start, count + 1);
-            if !known || begins.is_some() {
-                break; // the next asks for its own event
-            }
-        }
-        (count > 0).then_some((last, free, count))
-    }
-
-    /// Takes the last `bytes` back that have left ahead of time: their start is still to come.
-    pub(super) fn take_back(&mut self, now: Time, bytes: u64) {
-        debug_assert!(self.is_fast, "what is unusual takes all back first");
-        self.bursts.put_back(bytes);
-        self.queued += bytes;
-        (self.next_at, self.left_at) = (now, now);
     }
 
     /// Leaves the fast path: writes a record of each segment.

@@ -14,15 +14,19 @@ impl<C: CongestionControl> Sender<C> {
     #[inline]
     pub(super) fn timer_before(&self, armed: Time, config: &Config) -> Option<Time> {
         // Asked after every ACK, when nearly always nothing can come before `armed`.
+        if self.has_no_timer_before(armed) { None } else { self.alarm(config) }
+    }
+
+    /// Whether no timer of the sender can come before `armed`, even if later segments leave.
+    #[expect(clippy::inline_always, reason = "in the way of every ACK")]
+    #[inline(always)]
+    pub(crate) fn has_no_timer_before(&self, armed: Time) -> bool {
         let later = |at: Time| at >= armed;
-        let none_before = later(self.engines.timeout_at())
+        later(self.engines.timeout_at())
             && later(self.probe_from + self.probe_wait())
             && self.rack.alarm.is_none_or(later)
-            && self.engines.rate.next_timer().is_none_or(later);
-        if none_before && self.opened {
-            return None;
-        }
-        self.alarm(config)
+            && self.engines.rate.next_timer().is_none_or(later)
+            && self.opened
     }
 
     /// Does what is due, if anything is: an alarm may be stale.
