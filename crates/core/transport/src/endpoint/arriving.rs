@@ -47,14 +47,13 @@ impl<C: CongestionControl> Endpoint<C> {
     #[inline]
     pub fn handle_header(&mut self, now: Time, header: &Header, report: Report<'_>) -> News {
         let place = self.directory.place(header.connection);
-        if header.kind == Kind::Data
-            && let Some(Receiver::Message(receiver)) = self.receivers.get_mut(place as usize)
-            && !(report.marked && self.notifies)
-        {
-            if receiver.take_plain(header, report.marked) {
+        if !(report.marked && self.notifies) {
+            if self.counts(header, report.marked) {
                 return News::None;
             }
-            if self.granter.is_none()
+            if header.kind == Kind::Data
+                && self.granter.is_none()
+                && let Some(Receiver::Message(receiver)) = self.receivers.get_mut(place as usize)
                 && let Some(ack) = receiver.take_last(now, header, report.marked)
             {
                 return self.acknowledge(now, place, &ack);
@@ -79,6 +78,20 @@ impl<C: CongestionControl> Endpoint<C> {
             return News::Now;
         }
         self.handle_whole(now, place, header, report)
+    }
+
+    /// Takes in a packet of a message that is the next one and needs no answer, and so no more than
+    /// to be counted. Returns whether it is such a packet.
+    #[expect(clippy::inline_always, reason = "in the way of every packet of a message")]
+    #[inline(always)]
+    pub fn counts(&mut self, header: &Header, marked: bool) -> bool {
+        let place = self.directory.place(header.connection);
+        match self.receivers.get_mut(place as usize) {
+            Some(Receiver::Message(receiver)) if header.kind == Kind::Data => {
+                receiver.take_plain(header, marked)
+            }
+            _ => false,
+        }
     }
 
     /// Lets a stream go on after an ACK in order: it sends at once if it may.

@@ -37,7 +37,10 @@ impl<C: CongestionControl> Sender<C> {
         let burst = self.burst.as_mut()?;
         burst.waits = false;
         let (first, mut count) = (burst.packets.lowest()?, 0);
-        let most = most.min(burst.packets.len() - 1);
+        // In a first attempt all packets behind the first are left.
+        let behind = u32::from(burst.count) - 1 - first;
+        debug_assert_eq!(burst.packets.len(), behind + 1);
+        let most = most.min(behind);
         while count < most {
             let start = free.max(now);
             if start > now && start >= until {
