@@ -92,6 +92,27 @@ fn of_the_present_queue() -> impl Iterator<Item = Aqm> {
 }
 
 #[test]
+fn laws_that_look_at_waits_say_so() {
+    let mut looks = 0;
+    for settings in all() {
+        let verdicts = |waits: bool| {
+            let mut law = settings.start(RATE, random(3));
+            let judge = |(at, queued, waited): (u64, u64, u64)| {
+                let came = if waits { at.saturating_sub(waited * 100) } else { at };
+                law.on_enqueue(us(at), queued, 3_000, true);
+                law.on_dequeue(us(at), queued, us(came), 3_000, true)
+            };
+            trajectory(5_000).map(judge).collect::<Vec<_>>()
+        };
+        if verdicts(true) != verdicts(false) {
+            assert!(settings.start(RATE, random(3)).sees_waits(), "{settings:?}");
+            looks += 1;
+        }
+    }
+    assert!(looks > 0);
+}
+
+#[test]
 fn packets_that_pass_unasked_change_no_verdict() {
     let mut unasked = 0;
     for settings in all().chain(of_the_present_queue()) {
