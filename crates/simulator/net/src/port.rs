@@ -530,8 +530,8 @@ impl Port {
         Some(self.scheduled(sendable))
     }
 
-    /// Takes out the first packet of a class, to be sent. Returns its arrival time, too, where queue
-    /// management looks at it, and otherwise `now`.
+    /// Takes out the first packet of a class, to be sent. Returns its arrival time, too, where
+    /// queue management looks at it, and otherwise `now`.
     #[expect(clippy::inline_always, reason = "in the way of every packet that waits")]
     #[inline(always)]
     pub(crate) fn pop(&mut self, now: Time, class: u8) -> Option<(Frame, Time)> {

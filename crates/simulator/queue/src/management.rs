@@ -77,8 +77,8 @@ pub trait Law {
         Verdict::Pass
     }
 
-    /// The queues at which every packet passes, at present: the law need not be asked. It is told of
-    /// such packets by [`on_passed`](Self::on_passed) before its next call.
+    /// The queues at which every packet passes, at present: the law need not be asked. It is told
+    /// of such packets by [`on_passed`](Self::on_passed) before its next call.
     fn passing(&self) -> Passing {
         Passing::NONE
     }

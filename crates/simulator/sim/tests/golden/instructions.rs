@@ -31,8 +31,8 @@ const RUNS: [(&str, &str, &str, &[&str]); 10] = [
         "timely",
         &["run.duration=500us", "network.fat-tree.k=4"],
     ),
-    // Telemetry, marks at departure, calls of a few packets, incasts to random hosts, and a model of
-    // the path.
+    // Telemetry, marks at departure, calls of a few packets, incasts to random hosts, and a model
+    // of the path.
     ("all-reduce", "scenarios/all-reduce.toml", "hpcc", &["run.duration=300us"]),
     ("departure-marks", "scenarios/all-reduce.toml", "dcqcn", &["run.duration=300us"]),
     ("clos-rpc", "scenarios/timely-clos-rpc.toml", "timely", &["run.duration=600us"]),
