@@ -73,7 +73,10 @@ fn every_scenario_gives_the_same_bytes_in_any_number_of_threads() {
             for threads in [1, 2, 3] {
                 let (report, domains) = run(&document, scheme, threads);
                 assert!(alone == report, "{name}, {scheme}, {threads} threads, {domains} domains");
-                if threads > 1 && domains > 1 && parted.last() != Some(&name) {
+                if threads > 1 && domains == 1 {
+                    break; // it is not cut, and runs in one thread each time
+                }
+                if threads > 1 && parted.last() != Some(&name) {
                     parted.push(name.clone());
                 }
             }
