@@ -177,7 +177,7 @@ bench: setup  ## packet-hops per second, instructions and memory of whole runs, 
 
 # HTSIM=FOLDER is your checkout of csg-htsim (bench/htsim/README.md).
 bench-htsim: setup  ## a star and a fat tree in htsim and here, in turn: needs your checkout of htsim, takes two minutes
-	@$(BIN)/python bench/htsim/compare.py --htsim "$(HTSIM)" --into target/htsim $(if $(SHORT),--pairs 1 --percent 1 --debug)
+	@$(BIN)/python bench/htsim/compare.py --htsim "$(HTSIM)" --into target/htsim$(if $(SHORT),-short --pairs 1 --percent 1 --debug)
 
 bench-ns3: setup  ## the same star and leaf-spine in ns-3 and here, pair by pair: downloads ns-3, takes two minutes
 	$(BIN)/python bench/ns3/compare.py --into target/ns3 $(if $(SHORT),--percent 1 --debug)
