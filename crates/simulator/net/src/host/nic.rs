@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use incast_cc::Time;
-use incast_transport::{Address, Early, EarlyNic, Step, Stop};
+use incast_transport::{Address, Early, EarlyNic, Endpoint, Step, Stop};
 
 use super::{Host, WireFormat};
 use crate::Transit;
@@ -87,14 +87,14 @@ impl NicAhead {
 
 /// A host's NIC that takes packets before they start.
 pub(super) struct HostNic<'a> {
-    pub(super) now: Time,
-    pub(super) nic: &'a mut Transmitter,
-    pub(super) ahead: &'a mut NicAhead,
-    pub(super) sent: &'a mut Count,
-    pub(super) wire: WireFormat,
+    now: Time,
+    nic: &'a mut Transmitter,
+    ahead: &'a mut NicAhead,
+    sent: &'a mut Count,
+    wire: WireFormat,
     /// The message whose first packet has left: the start, the connection, and the time of posting.
     pub(super) begun: Option<(Time, u32, Time)>,
-    pub(super) transit: &'a mut Transit,
+    transit: &'a mut Transit,
 }
 
 impl HostNic<'_> {
@@ -110,13 +110,13 @@ impl HostNic<'_> {
         nic.busy_until
     }
 
+    /// Notes the message whose first packet is `data`, if it is the first of one.
     #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
     #[inline(always)]
-    fn put_data(&mut self, start: Time, data: &Early) -> Time {
+    fn note_begin(&mut self, start: Time, data: &Early) {
         if let Some(posted) = data.begins {
             self.begun = Some((start, data.connection, posted));
         }
-        self.put(start, data, self.wire.header + data.header.payload)
     }
 }
 
@@ -134,7 +134,8 @@ impl EarlyNic for HostNic<'_> {
     #[inline]
     fn take_spaced(&mut self, start: Time, data: &Early, place: u32, at: Time) -> Time {
         self.ahead.spaced.push_back(Spaced { place, at, start });
-        self.put_data(start, data)
+        self.note_begin(start, data);
+        self.put(start, data, self.wire.header + data.header.payload)
     }
 
     #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
@@ -150,10 +151,8 @@ impl EarlyNic for HostNic<'_> {
     #[expect(clippy::inline_always, reason = "in the way of every packet that leaves")]
     #[inline(always)]
     fn take_data(&mut self, start: Time, data: &Early, count: u32, step: Step) -> (Time, Time) {
-        let Early { header, address, class, connection, begins } = *data;
-        if let Some(posted) = begins {
-            self.begun = Some((start, connection, posted));
-        }
+        self.note_begin(start, data);
+        let Early { header, address, class, connection, .. } = *data;
         let Self { nic, ahead, sent, wire, transit, .. } = self;
         let wire = wire.header + header.payload;
         let first = Frame::compact(address, wire, class, &header);
@@ -197,6 +196,18 @@ impl Host {
         pays
     }
 
+    /// The endpoint, and the NIC that takes packets of its before they start.
+    #[expect(clippy::inline_always, reason = "in the way of every packet")]
+    #[inline(always)]
+    pub(super) fn with_nic<'a>(
+        &'a mut self,
+        now: Time,
+        transit: &'a mut Transit,
+    ) -> (&'a mut Endpoint, HostNic<'a>) {
+        let Self { endpoint, nic, ahead, sent, wire, .. } = self;
+        (endpoint, HostNic { now, nic, ahead, sent, wire: *wire, begun: None, transit })
+    }
+
     /// Whether packets may leave ahead of time at `now`, behind those that are ahead: they are not
     /// spaced, and [pay](NicAhead::balance).
     #[expect(clippy::inline_always, reason = "in the way of every packet that arrives")]
@@ -236,9 +247,8 @@ impl Host {
             return;
         }
         let limit = self.end_of_starts(now);
-        let Self { endpoint, nic, ahead, sent, wire, .. } = self;
-        let free = nic.busy_until;
-        let mut early = HostNic { now, nic, ahead, sent, wire: *wire, begun: None, transit };
+        let free = self.nic.busy_until;
+        let (endpoint, mut early) = self.with_nic(now, transit);
         let stop = endpoint.leave_ahead(now, free, limit, MOST, &mut early);
         let begun = early.begun;
         if let Some((start, connection, posted)) = begun {

@@ -8,7 +8,7 @@ use incast_cc::{Span, Time};
 use incast_transport::{Kind, News, Passage, Report};
 
 use super::Host;
-use super::nic::{HostNic, MOST};
+use super::nic::MOST;
 use crate::Transit;
 use crate::frame::Frame;
 
@@ -41,8 +41,7 @@ impl Host {
     fn pass_segment(&mut self, now: Time, frame: &Frame, transit: &mut Transit) -> Option<News> {
         let header = frame.header(self.wire.header)?;
         let times = (now, self.nic.busy_until, self.end_of_starts(now));
-        let Self { endpoint, nic, ahead, sent, wire, .. } = self;
-        let mut early = HostNic { now, nic, ahead, sent, wire: *wire, begun: None, transit };
+        let (endpoint, mut early) = self.with_nic(now, transit);
         let passage = endpoint.pass_segment(times, &header, frame.is_marked(), &mut early);
         let news = match passage {
             Passage::Refused => return None,
@@ -71,8 +70,7 @@ impl Host {
             return None;
         }
         let times = (now, self.nic.busy_until, self.end_of_starts(now));
-        let Self { endpoint, nic, ahead, sent, wire, .. } = self;
-        let mut early = HostNic { now, nic, ahead, sent, wire: *wire, begun: None, transit };
+        let (endpoint, mut early) = self.with_nic(now, transit);
         let report = Report { marked: frame.is_marked(), truth, ..Report::default() };
         let passage = endpoint.pass_ack(times, MOST, &header, report, &mut early);
         let begun = early.begun;
