@@ -1,21 +1,21 @@
 """Runs two networks of the benchmark in htsim and here, in turn, and prints the ratio of each."""
 
 import argparse
-import json
 import os
 import shutil
 import statistics
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 FOLDER = Path(__file__).resolve().parent
-REPOSITORY = FOLDER.parent.parent
+sys.path.insert(0, str(FOLDER.parent))
+
+from peers import heading, ns_per_hop, row, run, run_ours  # noqa: E402
+
 SOURCE = "https://github.com/Broadcom/csg-htsim"
 COMMIT = "841d9e7be46bb968eece766aa4b6c044c7799f67"
-# A tick of the clock by which some systems count CPU time.
-LEAST_S = 1e-3
 
 # A network, our scenario of it, and for how many us both run: some seconds in either.
 PAIRS = (("star", "star", 2_000_000), ("fat-tree", "fat-tree-128", 2_000))
@@ -37,14 +37,13 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     peer = build(checkout(arguments.htsim), arguments.into.resolve())
-    heads = ("CPU s", "Mhops/s", "ns/hop", "Gb/s")
-    print(f"{'network':21} {'packet-hops':>13}", *(f"{head:>9}" for head in heads))
+    heading()
     for name, scenario, whole in PAIRS:
         microseconds = whole * arguments.percent // 100
         ratios = []
         for pair in range(arguments.pairs):
             theirs = run([peer, name, str(microseconds)])
-            ours = run_ours(scenario, microseconds, debug=arguments.debug)
+            ours = run_ours(scenario, microseconds, *SAME, debug=arguments.debug)
             ratios.append(ns_per_hop(theirs) / ns_per_hop(ours))
             if pair == 0:
                 row(name, "htsim", theirs)
@@ -90,34 +89,6 @@ def build(sources: Path, into: Path) -> str:
     sources_and_library = [str(FOLDER / "peer.cpp"), str(copy / "libhtsim.a")]
     subprocess.run([compiler, *flags, *sources_and_library, "-o", str(program)], check=True)
     return str(program)
-
-
-def run_ours(scenario: str, microseconds: int, *, debug: bool) -> dict[str, Any]:
-    """The same network here."""
-    build = "" if debug else "--release"
-    speed = f"cargo run --quiet {build} --locked --example speed -- --json"
-    times = [f"run.duration={microseconds}us", f"run.warmup={microseconds // 2}us"]
-    return run([*speed.split(), str(REPOSITORY / "bench" / f"{scenario}.toml"), *times, *SAME])
-
-
-def run(command: list[str]) -> dict[str, Any]:
-    """What a program prints, which ends with a line of JSON."""
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
-
-
-def ns_per_hop(found: dict[str, Any]) -> float:
-    """User CPU time of a packet-hop; a short run may take none that the system has counted."""
-    return max(float(found["user_s"]), LEAST_S) * 1e9 / int(found["packet_hops"])
-
-
-def row(network: str, simulator: str, found: dict[str, Any]) -> None:
-    """A line of the table."""
-    ns = ns_per_hop(found)
-    print(
-        f"{network:12} {simulator:8} {found['packet_hops']:13,} {found['user_s']:9.2f} "
-        f"{1e3 / ns:9.2f} {ns:9.1f} {found['goodput_gbps']:9.2f}"
-    )
 
 
 if __name__ == "__main__":

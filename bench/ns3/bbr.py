@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from compare import REPOSITORY, build, install, run
+from compare import build, install
+from peers import REPOSITORY, run
 
 import incast
 

@@ -2,22 +2,21 @@
 """Runs the TCP networks of the benchmark in ns-3 and here, and prints the ratio of each pair."""
 
 import argparse
-import json
 import os
 import platform
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
-REPOSITORY = FOLDER.parent.parent
+sys.path.insert(0, str(FOLDER.parent))
+
+from peers import heading, ns_per_hop, row, run, run_ours  # noqa: E402
+
 VERSION = "3.44"
 # Measured with ns-3 built from source with -O3, on the same kind of runs.
 WHEEL_IS_SLOWER = 1.7
-# A tick of the clock by which some systems count CPU time.
-LEAST_S = 1e-3
 
 # A network, our scenario of it, and for how many ms both run: half a minute in ns-3.
 PAIRS = (("star", "star", 1_000), ("leaf-spine", "leaf-spine-tcp", 10))
@@ -42,8 +41,7 @@ def main() -> None:
         sys.exit("a C++ compiler is missing; install one (Debian, Ubuntu: apt install g++)")
     into = arguments.into.resolve()
     peer = build(compiler, install(into), into, "peer")
-    heads = ("CPU s", "Mhops/s", "ns/hop", "Gb/s")
-    print(f"{'network':21} {'packet-hops':>13}", *(f"{head:>9}" for head in heads))
+    heading()
     for name, scenario, milliseconds in PAIRS:
         microseconds = milliseconds * 10 * arguments.percent
         theirs = run([peer, name, str(microseconds / 1_000)])
@@ -91,34 +89,6 @@ def build(compiler: str, ns3: Path, into: Path, name: str) -> str:
     flags = ["-std=c++20", "-O3", "-Wall", "-Wextra"]
     subprocess.run([compiler, *flags, *source, "-o", str(program), *link, *named], check=True)
     return str(program)
-
-
-def run_ours(scenario: str, microseconds: int, *, debug: bool) -> dict[str, Any]:
-    """The same network here."""
-    build = "" if debug else "--release"
-    speed = f"cargo run --quiet {build} --locked --example speed -- --json"
-    times = [f"run.duration={microseconds}us", f"run.warmup={microseconds // 2}us"]
-    return run([*speed.split(), str(REPOSITORY / "bench" / f"{scenario}.toml"), *times])
-
-
-def run(command: list[str]) -> dict[str, Any]:
-    """What a program prints, which is JSON."""
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=REPOSITORY)
-    return dict(json.loads(done.stdout))
-
-
-def ns_per_hop(found: dict[str, Any]) -> float:
-    """User CPU time of a packet-hop; a short run may take none that the system has counted."""
-    return max(float(found["user_s"]), LEAST_S) * 1e9 / int(found["packet_hops"])
-
-
-def row(network: str, simulator: str, found: dict[str, Any]) -> None:
-    """A line of the table."""
-    ns = ns_per_hop(found)
-    print(
-        f"{network:12} {simulator:8} {found['packet_hops']:13,} {found['user_s']:9.2f} "
-        f"{1e3 / ns:9.2f} {ns:9.1f} {found['goodput_gbps']:9.2f}"
-    )
 
 
 if __name__ == "__main__":
