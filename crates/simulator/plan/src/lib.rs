@@ -8,6 +8,7 @@
 //! * [`flows`]: who sends to whom, on which connections;
 //! * [`application`]: programs on hosts that react to what happens there;
 //! * [`steps`]: steps of a host that wait for each other, as an application;
+//! * [`part`]: the steps of each rank of a job, before ranks have hosts;
 //! * [`job`]: hosts that do their rounds together;
 //! * [`Plan`]: the flows of a run, what is posted on them, and its applications;
 //! * [`random`]: generators of random numbers, one for each purpose and owner;
@@ -22,6 +23,7 @@ pub mod application;
 mod deadlines;
 pub mod flows;
 pub mod job;
+pub mod part;
 mod plan;
 pub mod random;
 mod routing;

@@ -37,7 +37,7 @@ pub enum Step {
 }
 
 /// The steps of a round, each with the steps that wait for it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steps {
     all: Vec<Step>,
     /// The number of steps whose end each step waits for.
@@ -101,6 +101,19 @@ impl Listing {
 }
 
 impl Steps {
+    /// Whether a step awaits an outcome of this kind on a slot.
+    pub fn awaits(&self, outcome: Outcome) -> bool {
+        let awaits =
+            |step: &Step| matches!(step, Step::Await { outcome: own, .. } if *own == outcome);
+        self.all.iter().any(awaits)
+    }
+
+    /// The number of messages that a round takes in.
+    pub fn arrivals(&self) -> usize {
+        let arrives = |step: &&Step| matches!(step, Step::Await { outcome: Outcome::Received, .. });
+        self.all.iter().filter(arrives).count()
+    }
+
     /// The steps that wait for one.
     fn followers(&self, step: u32) -> std::ops::Range<usize> {
         self.first[step as usize] as usize..self.first[step as usize + 1] as usize

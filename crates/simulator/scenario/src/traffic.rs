@@ -14,6 +14,7 @@ mod fields;
 #[macro_use]
 mod kinds;
 mod kind;
+mod parts;
 mod peers;
 pub(crate) mod places;
 pub(crate) mod read;

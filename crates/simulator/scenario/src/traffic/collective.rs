@@ -2,21 +2,17 @@
 
 mod ring;
 
-use std::sync::Arc;
-
 use incast_cc::{Bytes, Span};
-use incast_plan::flows::Life;
-use incast_plan::job::Job;
-use incast_plan::steps::{Rounds, Timed, Told, Worker};
-use incast_plan::{Plan, PlannedApplication};
+use incast_plan::Plan;
+use incast_plan::steps::{Rounds, Timed, Told};
 use incast_schema::{Fault, quantity};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::amount::{Links, Sent};
 use super::checked::{Checked, Counts};
-use super::context::{Context, NewFlow};
-use super::{Kind, Settings};
+use super::context::Context;
+use super::{Kind, Settings, parts};
 
 /// The name of a round in results.
 const ALL_REDUCE: &str = "all-reduce";
@@ -66,28 +62,14 @@ impl Kind for Collective {
     /// Plans a ring around the hosts, in the order of their numbers.
     fn plan(&self, context: &Context<'_>, plan: &mut Plan) -> Option<f64> {
         let hosts = &context.sources;
-        let next = |place: usize| hosts[(place + 1) % hosts.len()];
-        let applications: Vec<_> =
-            hosts.iter().map(|&host| plan.next_application(host, context.number)).collect();
-        let steps = Arc::new(ring::steps(hosts.len() as u64, self.size));
-        let fan_out = u32::try_from(2 * (hosts.len() - 1)).unwrap_or(u32::MAX);
+        #[expect(clippy::cast_possible_truncation, reason = "hosts have numbers of 32 bits")]
+        let parts = ring::parts(hosts.len() as u32, self.size);
+        let fan_out = u32::try_from(parts[0].steps.arrivals()).unwrap_or(u32::MAX);
         let told = Told { kind: ALL_REDUCE, bytes: self.size, fan_out };
-        for (place, &host) in hosts.iter().enumerate() {
-            let timed = Timed { start: context.start(), pause: self.compute };
-            let count = u64::from(self.rounds);
-            let rounds = Rounds { count, timed: Some(timed), told: Some(told) };
-            let flow = context.flow(host, next(place), Some(self.size));
-            let flow = NewFlow { life: Life::Lasting, ..flow }.add_to(plan);
-            plan.flows.follow(flow, false, (applications[(place + 1) % hosts.len()], 0));
-            let steps = Arc::clone(&steps);
-            let deadlines = context.deadlines_of(host);
-            plan.applications.push(PlannedApplication::new(host, move |flows| {
-                let connections = vec![flows[flow as usize].posting()];
-                Worker::new(steps, connections, rounds, deadlines)
-            }));
-        }
-        let members = hosts.iter().copied().zip(applications).collect();
-        plan.jobs.push(Job { traffic: context.number, members });
+        let timed = Timed { start: context.start(), pause: self.compute };
+        let count = u64::from(self.rounds);
+        let rounds = Rounds { count, timed: Some(timed), told: Some(told) };
+        parts::place(context, plan, (hosts, parts), &rounds);
         None
     }
 

@@ -1,23 +1,25 @@
-//! The steps of a ring all-reduce: every host sends a chunk to its successor, 2 (N - 1) times. Each
+//! The steps of a ring all-reduce: every rank sends a chunk to its successor, 2 (N - 1) times. Each
 //! chunk but the first leaves when the chunk of the step before has arrived from the predecessor.
 //! (N - 1 steps reduce, N - 1 distribute the result: Patarasuk and Yuan, "Bandwidth optimal
 //! all-reduce algorithms for clusters of workstations", 2009.)
 
 use incast_cc::Bytes;
-use incast_plan::application::Outcome;
-use incast_plan::steps::{Listing, Step, Steps};
+use incast_plan::part::{Part, Peer, Script};
 
-/// The steps of a member of a ring of `members`, at least two, that reduces `bytes`. Its connection
-/// is that to its successor, its slot 0 that of its predecessor.
-pub(super) fn steps(members: u64, bytes: Bytes) -> Steps {
-    let mut list = Listing::default();
-    let chunk = Step::Send { to: 0, bytes: bytes.get().div_ceil(members) };
-    let arrival = Step::Await { slot: 0, outcome: Outcome::Received };
-    list.after(&[], chunk);
-    for _ in 1..2 * (members - 1) {
-        let arrived = list.after(&[], arrival);
-        list.after(&[arrived], chunk);
+/// The parts of a ring of `ranks`, at least two, that reduces `bytes`.
+pub(super) fn parts(ranks: u32, bytes: Bytes) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for rank in 0..ranks {
+        let mut script = Script::default();
+        let (next, before) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        let chunk = bytes.get().div_ceil(u64::from(ranks));
+        script.send(Peer::of(next), chunk, &[]);
+        for _ in 1..2 * (ranks - 1) {
+            let arrived = script.receive(Peer::of(before), &[]);
+            script.send(Peer::of(next), chunk, &[arrived]);
+        }
+        script.receive(Peer::of(before), &[]);
+        parts.push(script.finish(parts.last()));
     }
-    list.after(&[], arrival);
-    list.finish()
+    parts
 }

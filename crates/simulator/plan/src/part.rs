@@ -1,0 +1,104 @@
+//! Parts: the steps of each rank of a job, before ranks have hosts.
+//!
+//! A rank's part is written as a [`Script`]: sends, receives and computations, each with the steps
+//! that it waits for. A collective is a function that adds its steps to the script of one rank.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use incast_cc::Span;
+
+use crate::application::Outcome;
+use crate::steps::{Listing, Step, Steps};
+
+/// The part of one rank in a job. Ranks are numbered from 0, and a job has one part for each.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The steps of a round. Ranks with the same steps share them.
+    pub steps: Arc<Steps>,
+    /// The far ends of its sends: [`Step::Send`](crate::steps::Step::Send) names one by its place,
+    /// and the outcome [`Sent`](crate::application::Outcome::Sent) on that slot is that the far end
+    /// acknowledged a message.
+    pub to: Vec<Peer>,
+    /// The far ends of its receives: the outcome
+    /// [`Received`](crate::application::Outcome::Received) on slot n is that a message of entry n
+    /// has arrived.
+    pub from: Vec<Peer>,
+}
+
+/// A rank at the far end. Two ranks have one connection in each direction for each lane between
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Peer {
+    /// The rank.
+    pub rank: u32,
+    /// The lane: a channel of a collective, or a tag of a trace.
+    pub lane: u32,
+}
+
+impl Peer {
+    /// The only lane to a rank.
+    pub const fn of(rank: u32) -> Self {
+        Self { rank, lane: 0 }
+    }
+}
+
+/// The part of one rank while it is written.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    list: Listing,
+    to: Ends,
+    from: Ends,
+}
+
+impl Script {
+    /// Sends a message of `bytes` when all of `after` have ended. The step ends at once.
+    pub fn send(&mut self, to: Peer, bytes: u64, after: &[u32]) -> u32 {
+        let to = self.to.place(to);
+        self.list.after(after, Step::Send { to, bytes })
+    }
+
+    /// Takes the next message of a rank and lane. Receives of the same rank and lane get messages in
+    /// the order in which they are ready.
+    pub fn receive(&mut self, from: Peer, after: &[u32]) -> u32 {
+        let slot = self.from.place(from);
+        self.list.after(after, Step::Await { slot, outcome: Outcome::Received })
+    }
+
+    /// Takes the next acknowledgement of a message to a rank and lane.
+    pub fn acknowledged(&mut self, to: Peer, after: &[u32]) -> u32 {
+        let slot = self.to.place(to);
+        self.list.after(after, Step::Await { slot, outcome: Outcome::Sent })
+    }
+
+    /// Takes a time; of length zero it joins the steps before it.
+    pub fn compute(&mut self, span: Span, after: &[u32]) -> u32 {
+        self.list.after(after, Step::Compute(span))
+    }
+
+    /// The part. Shares the steps of `like` if they are the same.
+    pub fn finish(self, like: Option<&Part>) -> Part {
+        let steps = self.list.finish();
+        let same = like.filter(|like| *like.steps == steps);
+        let steps = same.map_or_else(|| Arc::new(steps), |like| Arc::clone(&like.steps));
+        Part { steps, to: self.to.all, from: self.from.all }
+    }
+}
+
+/// Far ends in the order in which they were first named.
+#[derive(Clone, Debug, Default)]
+struct Ends {
+    all: Vec<Peer>,
+    places: BTreeMap<Peer, u32>,
+}
+
+impl Ends {
+    fn place(&mut self, peer: Peer) -> u32 {
+        let next = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        let place = *self.places.entry(peer).or_insert(next);
+        if place == next {
+            self.all.push(peer);
+        }
+        place
+    }
+}
