@@ -101,12 +101,15 @@ $(PAGE): $(MODULES) $(RUST) $(wildcard web/src/*.ts web/guides/* web/*.html web/
 	cargo build --profile page --locked -p incast-wasm --lib --target $(WASM) --target-dir target/wasm
 	cd web && npm run --silent check && node build.mjs ../target/wasm/$(WASM)/page/incast_wasm.wasm ../$(@D)
 
+# A workspace of its own, in the folder of the other one: most crates below it are compiled for both.
+KERNEL := --locked --manifest-path crates/real/kernel/Cargo.toml --target-dir target
+
 kernel: setup  ## build incast-kernel, for `incast kernel`: congestion control for Linux TCP through BPF
 	@$(require_kernel)
-	cargo build --release --locked --manifest-path crates/real/kernel/Cargo.toml
-	install -m 755 crates/real/kernel/target/release/incast-kernel $(BIN)/incast-kernel
+	cargo build --release $(KERNEL)
+	install -m 755 target/release/incast-kernel $(BIN)/incast-kernel
 	@# For bpftool, with the defaults in them.
-	for algorithm in $(KERNEL_PROGRAMS:crates/real/kernel/src/programs/%.rs=%); do $(BIN)/incast-kernel object $$algorithm --out crates/real/kernel/target/objects || exit 1; done
+	for algorithm in $(KERNEL_PROGRAMS:crates/real/kernel/src/programs/%.rs=%); do $(BIN)/incast-kernel object $$algorithm --out target/objects || exit 1; done
 
 wheels: setup  ## wheels of incast, with the page where it can be built, and, where there is clang, of incast-kernel, in target/wheels
 	@$(page_where_possible)
@@ -138,8 +141,8 @@ test-kernel: setup  ## the tests of the programs for Linux TCP, where this machi
 	else set -ex; \
 		cargo fmt --check --manifest-path crates/real/kernel/Cargo.toml; \
 		rustfmt --check --edition 2024 $(KERNEL_PROGRAMS); \
-		cargo clippy --all-targets --locked --manifest-path crates/real/kernel/Cargo.toml -- -D warnings; \
-		cargo test --locked --manifest-path crates/real/kernel/Cargo.toml -- --nocapture; \
+		cargo clippy --all-targets $(KERNEL) -- -D warnings; \
+		cargo test $(KERNEL) -- --nocapture; \
 		$(MAKE) --no-print-directory test-kernels; \
 	fi
 
@@ -235,7 +238,7 @@ lock: $(TOOLS)  ## renew the locks in requirements
 	done
 
 clean:  ## remove everything that was made, results included
-	rm -rf $(VENV) target crates/real/kernel/target results .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) target results .pytest_cache .mypy_cache .ruff_cache
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
 	rm -f python/incast/*.so
 

@@ -80,7 +80,7 @@ def built_program() -> Path | None:
     places = [
         Path(sys.prefix) / "bin" / "incast-kernel",
         *(
-            Path(__file__).parents[2] / "crates/real/kernel/target" / profile / "incast-kernel"
+            Path(__file__).parents[2] / "target" / profile / "incast-kernel"
             for profile in ("release", "debug")
         ),
     ]
