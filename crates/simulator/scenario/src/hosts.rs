@@ -14,7 +14,7 @@ impl Network {
     }
 
     /// The numbers of the hosts that `name` stands for: a group, one host, or part of a group such
-    /// as `host[0-15]`. Ascending, since hosts are numbered group by group.
+    /// as `host[0-15]` or `host[0-15:4]`. Ascending, since hosts are numbered group by group.
     pub fn hosts_called(&self, name: &str, net: &Topology) -> Vec<u32> {
         if let Some(all) = self.group_called(name) {
             return all.collect();
@@ -22,11 +22,12 @@ impl Network {
         if let Some(host) = net.hosts.iter().position(|host| host == name) {
             return (0..).skip(host).take(1).collect();
         }
-        let some = part_of_group(name).and_then(|(group, part)| {
+        let some = part_of_group(name).and_then(|(group, part, step)| {
             let all = self.group_called(group)?;
             let some =
                 all.start.checked_add(*part.start())?..=all.start.checked_add(*part.end())?;
-            (some.start() <= some.end() && *some.end() < all.end).then_some(some)
+            let is_part = some.start() <= some.end() && *some.end() < all.end;
+            is_part.then(|| some.step_by(step))
         });
         some.into_iter().flatten().collect()
     }
@@ -45,11 +46,14 @@ impl Network {
     }
 }
 
-/// Reads part of a group such as `host[0-15]`: the group, and its first and last number.
-fn part_of_group(name: &str) -> Option<(&str, RangeInclusive<u32>)> {
+/// Reads part of a group such as `host[0-15]` or `host[0-15:4]`: the group, its first and last
+/// number, and the step from one number to the next.
+fn part_of_group(name: &str) -> Option<(&str, RangeInclusive<u32>, usize)> {
     let (group, part) = name.strip_suffix(']')?.split_once('[')?;
+    let (part, step) = part.split_once(':').unwrap_or((part, "1"));
     let (first, last) = part.split_once('-')?;
-    Some((group, first.parse().ok()?..=last.parse().ok()?))
+    let step = step.parse().ok().filter(|&step| step > 0)?;
+    Some((group, first.parse().ok()?..=last.parse().ok()?, step))
 }
 
 /// The sentence for `name`, which is neither a host nor one of the `others`.
@@ -59,7 +63,7 @@ pub(crate) fn unknown_host(
     name: &str,
     others: &[String],
 ) -> String {
-    if let Some((group, _)) = part_of_group(name)
+    if let Some((group, ..)) = part_of_group(name)
         && let Some(hosts) = network.group_called(group)
     {
         let last = hosts.len() - 1;
@@ -68,4 +72,27 @@ pub(crate) fn unknown_host(
     let mut known = network.group_names();
     known.extend(net.hosts.iter().chain(others).map(String::as_str));
     format!("unknown host {name:?}{}", suggestion(name, &known))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Document;
+    use crate::topology::topology;
+
+    #[test]
+    fn part_of_a_group_may_have_a_step() {
+        let text = "title = \"t\"\nrun = { duration = \"1ms\", schemes = [\"timely\"] }\n\
+             traffic = [{ kind = \"connections\", from = \"a0\", to = \"b\" }]\n[network.star]\n\
+             hosts = [{ name = \"a\", count = 3, rate = \"10Gbps\", delay = \"1us\" },\
+             { name = \"b\", count = 12, rate = \"10Gbps\", delay = \"1us\" }]";
+        let document = Document::parse(text.into(), "t.toml").unwrap();
+        let net = topology(document.scenario());
+        let called = |name| document.scenario().network.hosts_called(name, &net);
+        assert_eq!(called("b[1-9:4]"), [4, 8, 12]);
+        assert_eq!(called("b[1-8:4]"), [4, 8]);
+        assert_eq!(called("b[2-4]"), [5, 6, 7]);
+        for wrong in ["b[1-9:0]", "b[1-9:]", "b[1-9:x]", "b[1-12:4]", "b[9-1:4]", "b[1:4]"] {
+            assert_eq!(called(wrong), [0; 0], "{wrong}");
+        }
+    }
 }
