@@ -14,6 +14,7 @@ macro_rules! networks {
             leaf_spine::LeafSpine,
             fat_tree::FatTree,
             clos::Clos,
+            rail_optimised::RailOptimised,
 
             // Networks without layers.
             parking_lot::ParkingLot,

@@ -115,7 +115,7 @@ impl Draw {
         let hosts = |draw: &mut Self, count: u32| {
             format!("{{ name = \"h\", count = {count}, {} }}", draw.link())
         };
-        match self.below(8) {
+        match self.below(9) {
             0 => {
                 let groups: Vec<_> = ["h", "g"]
                     .map(|name| {
@@ -171,6 +171,14 @@ impl Draw {
                     self.link()
                 )
             }
+            7 => format!(
+                "[network.rail-optimised]\nservers = 4\nhosts = {}\nunit = {}\nspines = {}\n\
+                 uplink = {{ {} }}\n",
+                hosts(self, 2),
+                self.of(&[1, 2, 4]),
+                self.of(&[1, 2]),
+                self.link()
+            ),
             _ => self.graph(),
         }
     }
@@ -354,6 +362,7 @@ impl Draw {
             ("leaf-spine", "leaf0"),
             ("fat-tree", "edge0"),
             ("clos", "leaf0"),
+            ("rail-optimised", "leaf1"),
             ("parking-lot", "switch0"),
             ("dragonfly", "router0"),
             ("graph", "s0"),
