@@ -146,10 +146,10 @@ impl Topology {
         self.edges[host as usize]
     }
 
-    /// The island of each host, by the number of its first switch. A way leads to the hosts of the
-    /// same island, and to no other.
+    /// The part of the network that each host is in, by the number of the part's first switch. Ways
+    /// lead to hosts of the same part alone.
     #[expect(clippy::cast_possible_truncation, reason = "the scenario bounds the switches")]
-    pub fn islands(&self) -> Vec<u32> {
+    pub fn parts(&self) -> Vec<u32> {
         let mut near = vec![Vec::new(); self.switches.len()];
         for cable in &self.cables {
             if let [Node::Switch(a), Node::Switch(b)] = cable.ends {
@@ -157,17 +157,17 @@ impl Topology {
                 near[b as usize].push(a);
             }
         }
-        let mut islands = vec![u32::MAX; near.len()];
+        let mut parts = vec![u32::MAX; near.len()];
         for first in 0..near.len() as u32 {
             let mut reached = vec![first];
             while let Some(switch) = reached.pop() {
-                if islands[switch as usize] == u32::MAX {
-                    islands[switch as usize] = first;
+                if parts[switch as usize] == u32::MAX {
+                    parts[switch as usize] = first;
                     reached.extend(&near[switch as usize]);
                 }
             }
         }
-        self.edges.iter().map(|&switch| islands[switch as usize]).collect()
+        self.edges.iter().map(|&switch| parts[switch as usize]).collect()
     }
 
     /// The number of switches that have hosts.

@@ -329,15 +329,15 @@ pub(crate) const fn direction_of(flow: &LastingFlow, label: u64) -> Direction {
     Direction { from: flow.from, to: flow.to, label, routing: flow.routing }
 }
 
-/// The mean number of links from a host of the largest island to another of it. A way through an
+/// The mean number of links between two hosts of the largest part of the network. A way through an
 /// intermediate group counts as two ways.
 fn mean_hops(net: &Topology, routing: RoutingKind) -> f64 {
     let ports = net.ports();
-    let mut islands: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for (host, island) in (0..).zip(net.islands()) {
-        islands.entry(island).or_default().push(host);
+    let mut parts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (host, part) in (0..).zip(net.parts()) {
+        parts.entry(part).or_default().push(host);
     }
-    let Some(hosts) = islands.into_values().rev().max_by_key(Vec::len) else { return 2.0 };
+    let Some(hosts) = parts.into_values().rev().max_by_key(Vec::len) else { return 2.0 };
     let first = net.edge(hosts[0]);
     let mut distance = vec![u32::MAX; net.switches.len()];
     distance[first as usize] = 0;

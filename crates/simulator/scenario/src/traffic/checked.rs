@@ -26,10 +26,10 @@ pub(crate) fn check_traffic(scenario: &Scenario, net: &Topology) -> Result<(), F
         let message = "nobody sends anything; expected at least one [[traffic]]".into();
         return Err(Fault::at([&"traffic"], message));
     }
-    let islands = net.islands();
+    let parts = net.parts();
     let (mut connections, mut messages) = (0, 0);
     for number in 0..scenario.traffic.len() {
-        let counts = Checked::new(scenario, (net, &islands), number).check()?;
+        let counts = Checked::new(scenario, (net, &parts), number).check()?;
         connections += counts.connections;
         messages += counts.messages;
         if counts.connections == 0 || connections > MAX_CONNECTIONS {
@@ -56,8 +56,8 @@ pub struct Counts {
 
 /// The connections and messages of each traffic of a checked scenario.
 pub fn counts(scenario: &Scenario, net: &Topology) -> Vec<Counts> {
-    let (islands, all) = (net.islands(), 0..scenario.traffic.len());
-    let checked = all.map(|number| Checked::new(scenario, (net, &islands), number).check());
+    let (parts, all) = (net.parts(), 0..scenario.traffic.len());
+    let checked = all.map(|number| Checked::new(scenario, (net, &parts), number).check());
     let none = Counts { connections: 0, messages: 0 };
     checked.map(|counts| counts.unwrap_or(none)).collect()
 }
@@ -66,8 +66,8 @@ pub fn counts(scenario: &Scenario, net: &Topology) -> Vec<Counts> {
 pub(crate) struct Checked<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) net: &'a Topology,
-    /// The island of each host.
-    islands: &'a [u32],
+    /// The part of the network that each host is in.
+    parts: &'a [u32],
     /// The number of the traffic in the file.
     pub(crate) number: usize,
     pub(crate) traffic: &'a Traffic,
@@ -80,11 +80,11 @@ pub(crate) struct Checked<'a> {
 impl<'a> Checked<'a> {
     fn new(
         scenario: &'a Scenario,
-        (net, islands): (&'a Topology, &'a [u32]),
+        (net, parts): (&'a Topology, &'a [u32]),
         number: usize,
     ) -> Self {
         let traffic = &scenario.traffic[number];
-        Self { scenario, net, islands, number, traffic, from: Vec::new(), to: Vec::new() }
+        Self { scenario, net, parts, number, traffic, from: Vec::new(), to: Vec::new() }
     }
 }
 
@@ -122,7 +122,7 @@ impl Checked<'_> {
 
     /// The sentence on two hosts between which no way leads.
     pub(crate) fn no_way(&self, from: u32, to: u32) -> Option<String> {
-        if self.islands[from as usize] == self.islands[to as usize] {
+        if self.parts[from as usize] == self.parts[to as usize] {
             return None;
         }
         let [from, to] = [from, to].map(|host| &self.net.hosts[host as usize]);

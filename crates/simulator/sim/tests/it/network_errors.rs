@@ -174,8 +174,8 @@ fn links_of_a_graph_connect_what_there_is() {
 }
 
 #[test]
-fn traffic_stays_within_an_island() {
-    // Without the link from s1, server is an island of its own.
+fn traffic_stays_within_a_part_of_the_network() {
+    // Without the link from s1, server is a part of its own.
     let link = "    { ends = [\"s1\", \"s2\"], rate = \"10Gbps\", delay = \"1us\" },\n";
     let apart = whole(&GRAPH.replacen(link, "", 1));
     assert_ne!(apart, whole(GRAPH));
