@@ -9,6 +9,7 @@
 //! * [`application`]: programs on hosts that react to what happens there;
 //! * [`steps`]: steps of a host that wait for each other, as an application;
 //! * [`part`]: the steps of each rank of a job, before ranks have hosts;
+//! * [`collective`]: the steps of a rank in a collective, by operation and algorithm;
 //! * [`job`]: hosts that do their rounds together;
 //! * [`Plan`]: the flows of a run, what is posted on them, and its applications;
 //! * [`random`]: generators of random numbers, one for each purpose and owner;
@@ -20,6 +21,7 @@
 )]
 
 pub mod application;
+pub mod collective;
 mod deadlines;
 pub mod flows;
 pub mod job;

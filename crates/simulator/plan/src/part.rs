@@ -76,10 +76,18 @@ impl Script {
         self.list.after(after, Step::Compute(span))
     }
 
-    /// The part. Shares the steps of `like` if they are the same.
-    pub fn finish(self, like: Option<&Part>) -> Part {
+    /// The step that ends when all of `after` have ended; [`None`] if there are none.
+    pub fn join(&mut self, after: &[u32]) -> Option<u32> {
+        if after.len() < 2 {
+            return after.first().copied();
+        }
+        Some(self.compute(Span::ZERO, after))
+    }
+
+    /// The part. Shares the steps of one of `like` if they are the same.
+    pub fn finish<'a>(self, like: impl IntoIterator<Item = &'a Part>) -> Part {
         let steps = self.list.finish();
-        let same = like.filter(|like| *like.steps == steps);
+        let same = like.into_iter().find(|like| *like.steps == steps);
         let steps = same.map_or_else(|| Arc::new(steps), |like| Arc::clone(&like.steps));
         Part { steps, to: self.to.all, from: self.from.all }
     }

@@ -260,6 +260,7 @@ impl<D: Due> Worker<D> {
                         self.awaiting[slot as usize][outcome as usize].push_back(step);
                     }
                 }
+                Step::Compute(Span::ZERO) => self.end(step),
                 Step::Compute(span) => self.computing.push(Reverse((now + span, step))),
             }
         }

@@ -1,9 +1,9 @@
 //! Collective operations: rounds of a ring all-reduce.
 
-mod ring;
-
 use incast_cc::{Bytes, Span};
 use incast_plan::Plan;
+use incast_plan::collective::{self, Group, Operation};
+use incast_plan::part::{Part, Script};
 use incast_plan::steps::{Rounds, Timed, Told};
 use incast_schema::{Fault, quantity};
 use schemars::JsonSchema;
@@ -62,8 +62,7 @@ impl Kind for Collective {
     /// Plans a ring around the hosts, in the order of their numbers.
     fn plan(&self, context: &Context<'_>, plan: &mut Plan) -> Option<f64> {
         let hosts = &context.sources;
-        #[expect(clippy::cast_possible_truncation, reason = "hosts have numbers of 32 bits")]
-        let parts = ring::parts(hosts.len() as u32, self.size);
+        let parts = self.parts(hosts.len());
         let fan_out = u32::try_from(parts[0].steps.arrivals()).unwrap_or(u32::MAX);
         let told = Told { kind: ALL_REDUCE, bytes: self.size, fan_out };
         let timed = Timed { start: context.start(), pause: self.compute };
@@ -85,6 +84,22 @@ impl Kind for Collective {
         let members = links.hosts.0 as f64;
         let rounds = 2.0 * (members - 1.0) * f64::from(self.rounds);
         Sent::messages(rounds * self.size.get() as f64, None)
+    }
+}
+
+impl Collective {
+    /// The parts of all ranks.
+    fn parts(&self, ranks: usize) -> Vec<Part> {
+        let operation = collective::Collective::usual(Operation::AllReduce);
+        let numbers: Vec<_> = (0..).take(ranks).collect();
+        let mut parts: Vec<Part> = Vec::new();
+        for me in 0..ranks {
+            let mut script = Script::default();
+            let group = Group { ranks: &numbers, me, lane: 0 };
+            collective::write(&mut script, &operation, &group, self.size.get(), &[]);
+            parts.push(script.finish(&parts));
+        }
+        parts
     }
 }
 
