@@ -8,6 +8,8 @@ use std::fmt::Debug;
 
 use incast_cc::{Bytes, Span, Time};
 
+use crate::record::Record;
+
 /// A message that is posted on a connection of a host.
 #[derive(Clone, Copy, Debug)]
 pub struct Post {
@@ -25,7 +27,7 @@ pub struct Post {
 pub const ENDLESS: u64 = u64::MAX;
 
 /// An event on a slot of an application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// A message has arrived here.
     Received,
@@ -67,6 +69,17 @@ pub struct UnderWay {
     pub deadline: Option<Span>,
 }
 
+/// A step that awaits an outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Awaiting {
+    /// The number of the step in its round.
+    pub step: u32,
+    /// The slot.
+    pub slot: u32,
+    /// The outcome.
+    pub outcome: Outcome,
+}
+
 /// A program on one host. It refers to its connections by slots, which it numbers itself.
 pub trait Application: Debug + Send {
     /// The next moment at which [`on_timer`](Self::on_timer) has something to do; [`Time::MAX`]
@@ -89,6 +102,16 @@ pub trait Application: Debug + Send {
 
     /// Requests and rounds that are not complete, in the order of asking.
     fn under_way(&self) -> Vec<UnderWay> {
+        Vec::new()
+    }
+
+    /// The record of an application that does steps.
+    fn record(&self) -> Option<&Record> {
+        None
+    }
+
+    /// The steps that await an outcome at this moment, in the order of slots.
+    fn awaiting(&self) -> Vec<Awaiting> {
         Vec::new()
     }
 

@@ -7,15 +7,29 @@ use std::cmp::Reverse;
 
 use incast_cc::{Span, Time};
 
-use crate::application::{Application, Finished, UnderWay};
+use crate::application::{Application, Awaiting, Finished, UnderWay};
+use crate::critical::Rank;
+use crate::part::Part;
+use crate::record::Record;
 
 /// Hosts that do their rounds together. Round n of all of them is iteration n of the job.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// The number of the traffic that the job belongs to.
     pub traffic: u16,
-    /// The hosts, each with the number of its application.
+    /// The hosts by rank, each with the number of its application.
     pub members: Vec<(u32, u16)>,
+    /// The parts of the ranks, where the ends of their steps are kept.
+    pub kept: Option<Kept>,
+}
+
+/// The parts of a job whose ends of steps are kept, by rank.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The parts.
+    pub parts: Vec<Part>,
+    /// The flow to each far end of a part's sends.
+    pub flows: Vec<Vec<u32>>,
 }
 
 /// An iteration that a host has begun.
@@ -28,6 +42,9 @@ pub struct Iteration {
     /// The host that ended it last, or the first that has not ended it. Of hosts that ended it at
     /// the same time it is the first.
     pub last: u32,
+    /// The longest time for which one of its hosts computed in it; [`None`] where a host has not
+    /// ended it.
+    pub computed: Option<Span>,
     /// The end; [`None`] where a host has not ended it.
     pub end: Option<End>,
 }
@@ -46,6 +63,7 @@ struct Member<'a> {
     host: u32,
     ended: &'a [Finished],
     under_way: Vec<UnderWay>,
+    record: Option<&'a Record>,
 }
 
 impl Job {
@@ -57,10 +75,38 @@ impl Job {
     ) -> impl Iterator<Item = Iteration> {
         let member = |&(host, number)| {
             let own = application(host, number);
-            Member { host, ended: own.finished(), under_way: own.under_way() }
+            let (ended, under_way) = (own.finished(), own.under_way());
+            Member { host, ended, under_way, record: own.record() }
         };
         let members: Vec<_> = self.members.iter().map(member).collect();
         (0..).map_while(move |number| iteration(&members, number))
+    }
+
+    /// The steps that await an outcome at this moment, each with its host and the number of its
+    /// application there. `application` gives that of a host with this number.
+    pub fn awaiting<'a>(
+        &self,
+        application: impl Fn(u32, u16) -> &'a dyn Application,
+    ) -> Vec<(u32, u16, Awaiting)> {
+        let of = |&(host, number): &(u32, u16)| {
+            let waits = application(host, number).awaiting().into_iter();
+            waits.map(move |awaiting| (host, number, awaiting)).collect::<Vec<_>>()
+        };
+        self.members.iter().flat_map(of).collect()
+    }
+
+    /// The ranks, where the ends of their steps are kept. `application` gives that of a host with
+    /// this number.
+    pub fn ranks<'a>(
+        &'a self,
+        application: impl Fn(u32, u16) -> &'a dyn Application,
+    ) -> Option<Vec<Rank<'a>>> {
+        let parts = &self.kept.as_ref()?.parts;
+        let rank = |(part, &(host, number))| {
+            let record = application(host, number).record()?;
+            Some(Rank { part, ends: record.ends()?, starts: record.starts() })
+        };
+        parts.iter().zip(&self.members).map(rank).collect()
     }
 }
 
@@ -74,7 +120,10 @@ fn iteration(members: &[Member<'_>], number: usize) -> Option<Iteration> {
     let (median, (at, Reverse(last))) = (ends[(ends.len() - 1) / 2].0, ends[ends.len() - 1]);
     let ended = ends.partition_point(|&(end, _)| end < Time::MAX);
     let end = (ended == ends.len()).then(|| End { at, after_median: at.since(median) });
-    Some(Iteration { start, ended, last, end })
+    let computed =
+        |member: &Member<'_>| member.record.map_or(Some(Span::ZERO), |r| r.computed(number));
+    let computed = end.and_then(|_| members.iter().map(computed).max().flatten());
+    Some(Iteration { start, ended, last, computed, end })
 }
 
 impl Member<'_> {
@@ -91,6 +140,8 @@ mod tests {
 
     use super::*;
     use crate::application::{Outcome, Post};
+    use crate::part::{Peer, Script};
+    use crate::steps::{Due, Rounds as Repeated, Timed, Told, Worker};
 
     /// Rounds that have ended, and the start of one that has not.
     #[derive(Debug)]
@@ -128,13 +179,14 @@ mod tests {
     /// The iterations of a job of hosts 5, 6 and so on, each with one application.
     fn iterations(hosts: &[Rounds]) -> Vec<Iteration> {
         let members = (5..).zip(hosts).map(|(host, _)| (host, 0)).collect();
-        let job = Job { traffic: 0, members };
+        let job = Job { traffic: 0, members, kept: None };
         job.iterations(|host, _| &hosts[host as usize - 5]).collect()
     }
 
     fn ended(start: u64, last: u32, end: u64, after_median: u64) -> Iteration {
         let end = End { at: at(end), after_median: Span::from_us(after_median) };
-        Iteration { start: at(start), ended: 4, last, end: Some(end) }
+        let computed = Some(Span::ZERO);
+        Iteration { start: at(start), ended: 4, last, computed, end: Some(end) }
     }
 
     #[test]
@@ -158,12 +210,57 @@ mod tests {
             rounds(&[(1, 20)], Some(24)),
             rounds(&[(1, 22)], None),
         ]);
-        let open = |start, ended, last| Iteration { start: at(start), ended, last, end: None };
+        let open = |start, ended, last| {
+            let start = at(start);
+            Iteration { start, ended, last, computed: None, end: None }
+        };
         assert_eq!(found, [ended(1, 8, 22, 2), open(21, 2, 7), open(31, 0, 5)]);
     }
 
     #[test]
     fn a_job_that_nobody_has_begun_has_no_iteration() {
         assert_eq!(iterations(&[rounds(&[], None), rounds(&[], None)]), []);
+    }
+
+    #[derive(Debug)]
+    struct NoDues;
+
+    impl Due for NoDues {
+        fn due(&mut self, _: u32, _: Bytes) -> Option<Span> {
+            None
+        }
+    }
+
+    /// A rank that computes, then receives from rank 0.
+    fn worker(computes_us: u64) -> Worker<NoDues> {
+        let mut script = Script::default();
+        let computed = script.compute(Span::from_us(computes_us), &[]);
+        script.receive(Peer::of(0), &[computed]);
+        let timed = Some(Timed { start: at(1), pause: Span::ZERO });
+        let told = Some(Told { kind: KIND, bytes: Bytes::new(10), fan_out: 1 });
+        let rounds = Repeated { count: 1, timed, told };
+        let mut worker =
+            Worker::new(script.finish(None).steps, Vec::new(), rounds, NoDues).recording(true);
+        worker.on_timer(at(1), &mut Vec::new());
+        worker.on_timer(at(1 + computes_us), &mut Vec::new());
+        worker
+    }
+
+    #[test]
+    fn an_iteration_knows_the_longest_computation_and_a_job_the_steps_that_wait() {
+        let mut workers = [worker(5), worker(7)];
+        let job = Job { traffic: 0, members: vec![(0, 0), (1, 0)], kept: None };
+        let awaiting = Awaiting { step: 1, slot: 0, outcome: Outcome::Received };
+        let found = job.awaiting(|host, _| &workers[host as usize]);
+        assert_eq!(found, [(0, 0, awaiting), (1, 0, awaiting)]);
+        workers[0].on_outcome(at(9), 0, Outcome::Received, &mut Vec::new());
+        let iterations = |workers: &[Worker<NoDues>]| {
+            let own = |host: u32, _| -> &dyn Application { &workers[host as usize] };
+            job.iterations(own).map(|iteration| iteration.computed).collect::<Vec<_>>()
+        };
+        assert_eq!(iterations(&workers), [None]);
+        assert_eq!(job.awaiting(|host, _| &workers[host as usize]), [(1, 0, awaiting)]);
+        workers[1].on_outcome(at(9), 0, Outcome::Received, &mut Vec::new());
+        assert_eq!(iterations(&workers), [Some(Span::from_us(7))]);
     }
 }

@@ -8,6 +8,8 @@
 //! * [`flows`]: who sends to whom, on which connections;
 //! * [`application`]: programs on hosts that react to what happens there;
 //! * [`steps`]: steps of a host that wait for each other, as an application;
+//! * [`record`]: when the steps of a host ended, and how long it computed;
+//! * [`critical`]: the chain of messages and computations that an iteration lasted for;
 //! * [`part`]: the steps of each rank of a job, before ranks have hosts;
 //! * [`collective`]: the steps of a rank in a collective, by operation and algorithm;
 //! * [`job`]: hosts that do their rounds together;
@@ -22,12 +24,14 @@
 
 pub mod application;
 pub mod collective;
+pub mod critical;
 mod deadlines;
 pub mod flows;
 pub mod job;
 pub mod part;
 mod plan;
 pub mod random;
+pub mod record;
 mod routing;
 pub mod steps;
 pub mod topology;

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use incast_cc::{Bytes, Span, Time};
 
-use crate::application::{Application, Finished, Outcome, Post, UnderWay};
+use crate::application::{Application, Awaiting, Finished, Outcome, Post, UnderWay};
+use crate::record::Record;
 
 /// A step of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +115,21 @@ impl Steps {
         self.all.iter().filter(arrives).count()
     }
 
+    /// The steps, by number.
+    pub fn all(&self) -> &[Step] {
+        &self.all
+    }
+
+    /// The number of steps whose end each step waits for.
+    pub(crate) fn needs(&self) -> &[u32] {
+        &self.needs
+    }
+
     /// The steps that wait for one.
+    pub(crate) fn after(&self, step: u32) -> &[u32] {
+        &self.followers[self.followers(step)]
+    }
+
     fn followers(&self, step: u32) -> std::ops::Range<usize> {
         self.first[step as usize] as usize..self.first[step as usize + 1] as usize
     }
@@ -187,6 +202,7 @@ pub struct Worker<D> {
     /// The number of rounds that have ended.
     ended: u64,
     finished: Vec<Finished>,
+    record: Record,
 }
 
 impl<D: Due> Worker<D> {
@@ -208,6 +224,7 @@ impl<D: Due> Worker<D> {
             starts,
             ended: 0,
             finished: Vec::new(),
+            record: Record::default(),
             steps,
             connections,
             rounds,
@@ -221,6 +238,15 @@ impl<D: Due> Worker<D> {
         worker
     }
 
+    /// This worker, which keeps the end of each step if `kept`.
+    #[must_use]
+    pub fn recording(mut self, kept: bool) -> Self {
+        if kept {
+            self.record.keep_steps();
+        }
+        self
+    }
+
     /// Whether a round is under way.
     const fn runs(&self) -> bool {
         self.open > 0
@@ -231,6 +257,7 @@ impl<D: Due> Worker<D> {
     fn begin(&mut self, now: Time, posts: &mut Vec<Post>) {
         let steps = Arc::clone(&self.steps);
         self.starts = now;
+        self.record.began(now);
         self.left.clone_from(&steps.needs);
         self.open = steps.all.len();
         let awaits = steps.all.iter().filter(|step| matches!(step, Step::Await { .. }));
@@ -248,20 +275,23 @@ impl<D: Due> Worker<D> {
                     let connection = self.connections[to as usize];
                     let deadline = self.dues.due(step, Bytes::new(bytes));
                     posts.push(Post { at: now, connection, bytes, deadline });
-                    self.end(step);
+                    self.end(now, step);
                 }
                 Step::Await { slot, outcome } => {
                     let early = &mut self.early[slot as usize][outcome as usize];
                     if *early > 0 {
                         *early -= 1;
                         self.missing -= 1;
-                        self.end(step);
+                        self.end(now, step);
                     } else {
                         self.awaiting[slot as usize][outcome as usize].push_back(step);
                     }
                 }
-                Step::Compute(Span::ZERO) => self.end(step),
-                Step::Compute(span) => self.computing.push(Reverse((now + span, step))),
+                Step::Compute(Span::ZERO) => self.end(now, step),
+                Step::Compute(span) => {
+                    self.record.computes(now);
+                    self.computing.push(Reverse((now + span, step)));
+                }
             }
         }
         if !self.runs() {
@@ -270,7 +300,8 @@ impl<D: Due> Worker<D> {
     }
 
     /// Ends a step, and makes the steps that waited for it alone ready.
-    fn end(&mut self, step: u32) {
+    fn end(&mut self, now: Time, step: u32) {
+        self.record.ended(now, step);
         self.open -= 1;
         for place in self.steps.followers(step) {
             let follower = self.steps.followers[place];
@@ -286,6 +317,7 @@ impl<D: Due> Worker<D> {
 
     fn end_round(&mut self, now: Time, posts: &mut Vec<Post>) {
         self.ended += 1;
+        self.record.ended_round();
         if let Some(Told { kind, bytes, fan_out }) = self.rounds.told {
             let (posted, completed, deadline) = (self.starts, now, None);
             self.finished.push(Finished { kind, posted, completed, bytes, fan_out, deadline });
@@ -310,7 +342,10 @@ impl<D: Due> Application for Worker<D> {
             && at <= now
         {
             self.computing.pop();
-            self.end(step);
+            if self.computing.is_empty() {
+                self.record.rests(now);
+            }
+            self.end(now, step);
             self.go_on(now, posts);
         }
         if self.next_timer() <= now {
@@ -323,7 +358,7 @@ impl<D: Due> Application for Worker<D> {
         match awaiting[outcome as usize].pop_front() {
             Some(step) => {
                 self.missing -= 1;
-                self.end(step);
+                self.end(now, step);
                 self.go_on(now, posts);
             }
             None => self.early[slot as usize][outcome as usize] += 1,
@@ -341,6 +376,22 @@ impl<D: Due> Application for Worker<D> {
             UnderWay { kind, posted, bytes, fan_out, missing, deadline }
         });
         round.into_iter().collect()
+    }
+
+    fn record(&self) -> Option<&Record> {
+        Some(&self.record)
+    }
+
+    fn awaiting(&self) -> Vec<Awaiting> {
+        let of_slot = |(slot, of): (u32, &[VecDeque<u32>; 2])| {
+            let outcomes = [Outcome::Received, Outcome::Sent];
+            let each = move |outcome: Outcome| {
+                let step = move |&step: &u32| Awaiting { step, slot, outcome };
+                of[outcome as usize].iter().map(step).collect::<Vec<_>>()
+            };
+            outcomes.map(each).concat()
+        };
+        (0..).zip(&self.awaiting).flat_map(of_slot).collect()
     }
 
     fn begun(&self) -> u64 {

@@ -11,6 +11,10 @@ use crate::{Scenario, lasting_flows, topology};
 /// The most rows of a table of time series, unless `measure.series` asks for more.
 pub const MOST_SERIES_ROWS: u64 = 2_000_000;
 
+/// The most steps of a traffic, of all ranks and rounds, whose ends are kept unless `measure.steps`
+/// says otherwise.
+const MOST_STEPS: u64 = 100_000;
+
 /// Optional measurements of a run.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -27,12 +31,22 @@ pub struct Measure {
     /// Whether there is a table of the ideal (`ideal`): when each message would have been complete
     /// in the fluid max-min, in the greedy schedule, and in the bound by shortest remaining first.
     pub ideal: bool,
+    /// Whether there are tables of the steps of jobs (`steps`) and of the critical paths of their
+    /// iterations (`critical_path`). If absent, there are for traffic of up to 100,000 steps of all
+    /// ranks and rounds.
+    pub steps: Option<bool>,
 }
 
 impl Default for Measure {
     fn default() -> Self {
         let kb = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];
-        Self { size_bins: kb.map(Bytes::from_kb).into(), series: None, trace: None, ideal: false }
+        Self {
+            size_bins: kb.map(Bytes::from_kb).into(),
+            series: None,
+            trace: None,
+            ideal: false,
+            steps: None,
+        }
     }
 }
 
@@ -46,6 +60,11 @@ impl Scenario {
     /// The rows of a table of time series about `things` subjects.
     pub fn series_rows(&self, things: usize) -> u64 {
         things as u64 * (self.run.longest().as_ps() / self.interval().as_ps())
+    }
+
+    /// Whether the ends of a traffic's steps are kept, of this many in all rounds.
+    pub(crate) fn keeps_steps(&self, steps: u64) -> bool {
+        self.measure.steps.unwrap_or(steps <= MOST_STEPS)
     }
 
     /// The tables of time series that are left out because they would be too long: their names, and

@@ -11,6 +11,7 @@ mod quantiles;
 mod receivers;
 mod requests;
 mod series;
+mod steps;
 mod summary;
 mod tables;
 mod traces;
@@ -133,9 +134,10 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     let Measured { facts, flows, queues, tables: [rtt, delays, links], carried_bps, until } =
         measured;
     let goodputs: Vec<_> = flows.iter().map(|flow| flow.goodput_bps).collect();
+    let mut work = Work::of(built, (info.measured_from, until), carried_bps);
+    let of_steps = steps::tables(built, &work.messages, &queues);
     let (flows, queues) = (tables::flows(built, &flows), tables::queues(built, &queues));
     let mut tables = vec![flows, rtt, delays, queues, links];
-    let mut work = Work::of(built, (info.measured_from, until), carried_bps);
     let findings = watchdog::findings(built, &built.classes);
     let count =
         |dead_lock| findings.iter().filter(|f| f.is_dead_lock() == dead_lock).count() as u64;
@@ -159,6 +161,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     tables.push(watchdog::table(&findings));
     tables.extend(work.tables(built));
     tables.extend(iterations::table(built));
+    tables.extend(of_steps);
     tables.extend(mixed);
     tables.extend(ideals);
     tables.extend(series::tables(built, &info));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use incast_plan::application::Outcome;
 use incast_plan::flows::Life;
-use incast_plan::job::Job;
+use incast_plan::job::{Job, Kept};
 use incast_plan::part::{Part, Peer};
 use incast_plan::steps::{Rounds, Worker};
 use incast_plan::{Plan, PlannedApplication};
@@ -23,7 +23,10 @@ pub(super) fn place(
         hosts.iter().map(|&host| plan.next_application(host, context.number)).collect();
     let slots = Slots::of(&parts);
     let bytes = rounds.told.map(|told| told.bytes);
-    for ((rank, part), &host) in (0..).zip(parts).zip(hosts) {
+    let steps: usize = parts.iter().map(|part| part.steps.all().len()).sum();
+    let keeps = context.scenario.keeps_steps((steps as u64).saturating_mul(rounds.count));
+    let mut all_flows = Vec::new();
+    for ((rank, part), &host) in (0..).zip(&parts).zip(hosts) {
         let heeds_acks = part.steps.awaits(Outcome::Sent);
         let mut flows = Vec::with_capacity(part.to.len());
         for (place, peer) in (0..).zip(&part.to) {
@@ -39,15 +42,19 @@ pub(super) fn place(
             }
             flows.push(flow);
         }
+        if keeps {
+            all_flows.push(flows.clone());
+        }
         let (steps, rounds) = (Arc::clone(&part.steps), rounds.clone());
         let deadlines = context.deadlines_of(host);
         plan.applications.push(PlannedApplication::new(host, move |all| {
             let connections = flows.iter().map(|&flow| all[flow as usize].posting()).collect();
-            Worker::new(steps, connections, rounds, deadlines)
+            Worker::new(steps, connections, rounds, deadlines).recording(keeps)
         }));
     }
     let members = hosts.iter().copied().zip(applications).collect();
-    plan.jobs.push(Job { traffic: context.number, members });
+    let kept = keeps.then_some(Kept { parts, flows: all_flows });
+    plan.jobs.push(Job { traffic: context.number, members, kept });
 }
 
 /// The slots of all receiving ends, sorted: rank, far end, slot.

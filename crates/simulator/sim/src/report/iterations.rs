@@ -1,21 +1,77 @@
 //! The table of iterations: how long all hosts of a job took for a round.
 
-use super::tables::{us, us_or_null};
-use crate::build::Built;
+use incast_cc::Span;
+use incast_plan::application::{Application, Finished};
 use incast_plan::job::{End, Iteration, Job};
 use incast_table::Table;
+
+use super::tables::{us, us_or_null};
+use crate::build::Built;
 
 /// An iteration with its job and its number there.
 struct Row<'a> {
     job: &'a Job,
     number: u64,
     iteration: Iteration,
+    /// The round at the first host, where that has ended it.
+    round: Option<Finished>,
 }
 
 impl Row<'_> {
     const fn end(&self) -> Option<End> {
         self.iteration.end
     }
+
+    fn duration(&self) -> Option<Span> {
+        self.end().map(|end| end.at.since(self.iteration.start))
+    }
+
+    /// The time for which every host computed nothing, of the host that computed most.
+    fn exposed(&self) -> Option<Span> {
+        Some(self.duration()?.saturating_sub(self.iteration.computed?))
+    }
+
+    /// The size over the time, in GB/s.
+    fn algorithm_bandwidth(&self) -> f64 {
+        let of =
+            |(round, took): (Finished, Span)| round.bytes.get() as f64 / took.as_secs_f64() / 1e9;
+        self.round.zip(self.duration()).map_or(f64::NAN, of)
+    }
+
+    /// The bandwidth that the busiest link needs at least for the algorithm bandwidth, in GB/s.
+    fn bus_bandwidth(&self) -> f64 {
+        let factor = self.round.and_then(|round| bus_factor(round.kind, self.job.members.len()));
+        self.algorithm_bandwidth() * factor.unwrap_or(f64::NAN)
+    }
+}
+
+/// Bus bandwidth over algorithm bandwidth of a collective among `ranks`, as nccl-tests counts (its
+/// doc/PERFORMANCE.md); [`None`] of rounds of another kind.
+fn bus_factor(kind: &str, ranks: usize) -> Option<f64> {
+    let others = (ranks as f64 - 1.0) / ranks as f64;
+    match kind {
+        "all-reduce" => Some(2.0 * others),
+        "reduce-scatter" | "all-gather" | "all-to-all" => Some(others),
+        "broadcast" | "reduce" => Some(1.0),
+        _ => None,
+    }
+}
+
+/// The iterations of a job.
+fn rows<'a>(
+    job: &'a Job,
+    application: impl Fn(u32, u16) -> &'a dyn Application,
+) -> impl Iterator<Item = Row<'a>> {
+    let (host, own) = job.members[0];
+    let rounds = application(host, own).finished();
+    (0_u64..).zip(job.iterations(application)).zip(0_usize..).map(
+        move |((number, iteration), place)| Row {
+            job,
+            number,
+            iteration,
+            round: rounds.get(place).copied(),
+        },
+    )
 }
 
 /// The table, if there are jobs.
@@ -26,14 +82,7 @@ pub(super) fn table(built: &Built) -> Option<Table> {
     let hosts = built.net.hosts();
     let application =
         |host: u32, number: u16| &*hosts[host as usize].applications()[number as usize];
-    let of_job = |job| {
-        (0..).zip(Job::iterations(job, application)).map(move |(number, iteration)| Row {
-            job,
-            number,
-            iteration,
-        })
-    };
-    let rows: Vec<_> = built.plan.jobs.iter().flat_map(of_job).collect();
+    let rows: Vec<_> = built.plan.jobs.iter().flat_map(|job| rows(job, application)).collect();
     let end = built.net.now();
     let table = Table::new(
         "iterations",
@@ -63,7 +112,7 @@ pub(super) fn table(built: &Built) -> Option<Table> {
             r.end().map_or(f64::NAN, |end| us(end.at))
         })
         .column(("duration_us", "us", "from start to end"), &rows, |r| {
-            us_or_null(r.end().map(|end| end.at.since(r.iteration.start)))
+            us_or_null(r.duration())
         })
         .column(
             (
@@ -95,5 +144,50 @@ pub(super) fn table(built: &Built) -> Option<Table> {
             &rows,
             |r| us_or_null(r.end().map(|end| end.after_median)),
         );
-    Some(table)
+    Some(bandwidths(table, &rows))
+}
+
+/// The columns of computing, of exposed communication, and of bandwidths.
+fn bandwidths(table: Table, rows: &[Row<'_>]) -> Table {
+    table
+        .column(
+            (
+                "computed_us",
+                "us",
+                "time for which a host computed in it, of the host that computed most; computations side by side count \
+                 once, and the pause between rounds does not; null if it was not complete",
+            ),
+            rows,
+            |r| us_or_null(r.iteration.computed),
+        )
+        .column(
+            (
+                "exposed_us",
+                "us",
+                "exposed communication: duration_us less computed_us; null if it was not complete",
+            ),
+            rows,
+            |r| us_or_null(r.exposed()),
+        )
+        .column(
+            (
+                "algbw_gb_per_s",
+                "GB/s",
+                "algorithm bandwidth as nccl-tests prints it: the size over duration_us, 1 GB = 1e9 B; null if it was not \
+                 complete",
+            ),
+            rows,
+            Row::algorithm_bandwidth,
+        )
+        .column(
+            (
+                "busbw_gb_per_s",
+                "GB/s",
+                "bus bandwidth as nccl-tests prints it: algbw_gb_per_s times 2 (n - 1) / n of an all-reduce of n hosts, \
+                 times (n - 1) / n of a reduce-scatter, an all-gather and an all-to-all, times 1 of a broadcast and a \
+                 reduce; null of other rounds",
+            ),
+            rows,
+            Row::bus_bandwidth,
+        )
 }

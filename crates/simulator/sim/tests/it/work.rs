@@ -16,6 +16,7 @@ mod fabric;
 mod filling;
 mod ideal;
 mod incast;
+mod jobs;
 mod listed;
 mod lower_bound;
 mod max_min;
