@@ -105,6 +105,17 @@ _TRAFFIC = _info(
     request_p99_us=("us", "the 99th percentile; null where that one was not complete"),
     request_p99_bound_us=("us", "the 99th percentile is at least this where it is null"),
 )
+# No small scenario has such a job.
+_STALLED = _info(
+    "one step of a job that waits for what will not come: every message has arrived and was "
+    "acknowledged, and no host has anything to do; the table is there where there are such steps",
+    scheme=("", "scheme that was run"),
+    traffic=("", "the traffic's name"),
+    host=("", "host that waits"),
+    step=("", "number of the step in its round, from 0"),
+    kind=("", "receive, or acknowledged, as in the table steps"),
+    peer=("", "host whose message or acknowledgement it waits for; empty if nobody sends it"),
+)
 _SATURATION = _info(
     "one scheme at one load: saturation.parquet, which `incast saturate` writes",
     scheme=("", "scheme that was run"),
@@ -150,6 +161,7 @@ def all_tables() -> dict[str, TableInfo]:
         "traffic": _TRAFFIC,
         "saturation": _SATURATION,
         **{table.name: describe(table) for table in run.tables},
+        "stalled": _STALLED,
         **{
             table.name: table.info
             for kind in ("hpcc-fct", "hpcc-pfc")

@@ -6,7 +6,8 @@
 //!
 //! * `counts` looks at the messages and requests that had not finished;
 //! * `halves` compares both halves of the measured time, where flows last;
-//! * `overflows` finds the packets that PFC should have kept.
+//! * `overflows` finds the packets that PFC should have kept;
+//! * `stalls` finds the jobs of which steps wait for what will not come.
 //!
 //! A run may be one that was stored, even of another version. So its tables may lack columns, and
 //! its scenario is known by its times and its text alone ([`Measured`]).
@@ -17,6 +18,7 @@ mod halves;
 mod numbers;
 mod overflows;
 mod sentences;
+mod stalls;
 #[cfg(test)]
 mod tests;
 
@@ -29,7 +31,7 @@ use columns::Tables;
 pub use sentences::{OfScheme, Point, sentences};
 
 /// The tables that doubts look at, each with its columns.
-pub const LOOKED_AT: [(&str, &[&str]); 7] = [
+pub const LOOKED_AT: [(&str, &[&str]); 8] = [
     (
         "messages",
         &[
@@ -50,6 +52,7 @@ pub const LOOKED_AT: [(&str, &[&str]); 7] = [
     ("series_flows", &["time_us", "flow", "goodput_gbps"]),
     ("series_queues", &["time_us", "port", "queue_mean_kb"]),
     ("lossless_drops", &["port", "class", "drops", "headroom_kb", "needed_kb"]),
+    ("stalled", &["traffic", "host", "step", "kind", "peer"]),
 ];
 
 /// The numbers of a run by which something is doubted.
@@ -64,6 +67,8 @@ pub enum Doubt {
     Halves(Halves),
     /// The packets of a class that PFC protects.
     Overflow(Overflow),
+    /// The steps of a job that wait for what will not come.
+    Stall(Stall),
 }
 
 /// The messages or requests of one traffic that were posted while measured.
@@ -152,6 +157,17 @@ pub struct Overflow {
     pub needed_kb: f64,
 }
 
+/// Steps of a job that wait for what will not come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stall {
+    /// The name of the traffic.
+    pub traffic: String,
+    /// The number of its hosts that wait.
+    pub hosts: u64,
+    /// The first of them with the first step that waits there, in words.
+    pub first: String,
+}
+
 /// The scenario of a run, as far as doubts look at it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured<'a> {
@@ -220,6 +236,7 @@ pub fn of_run(tables: &[&Table], end: End, scenario: &Measured<'_>) -> Vec<Doubt
     all.extend(limit.map(Doubt::Limit));
     all.extend(halves::of(tables, scenario).into_iter().map(Doubt::Halves));
     all.extend(overflows::of(tables).into_iter().map(Doubt::Overflow));
+    all.extend(stalls::of(tables).into_iter().map(Doubt::Stall));
     all
 }
 

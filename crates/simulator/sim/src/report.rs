@@ -11,6 +11,7 @@ mod quantiles;
 mod receivers;
 mod requests;
 mod series;
+mod stalled;
 mod steps;
 mod summary;
 mod tables;
@@ -162,6 +163,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     tables.extend(work.tables(built));
     tables.extend(iterations::table(built));
     tables.extend(of_steps);
+    tables.extend(stalled::table(built));
     tables.extend(mixed);
     tables.extend(ideals);
     tables.extend(series::tables(built, &info));

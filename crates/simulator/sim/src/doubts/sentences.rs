@@ -1,7 +1,7 @@
 //! A sentence for each cause of doubt, of all schemes and points together.
 
 use super::numbers::{number, significant, time, two_digits_up};
-use super::{Counts, Doubt, Halves, Kind, Limit, Moving, Overflow};
+use super::{Counts, Doubt, Halves, Kind, Limit, Moving, Overflow, Stall};
 
 /// The tolerated share: beyond it, the 99th percentile is of something that had not finished.
 const TOLERATED: f64 = 0.01;
@@ -41,6 +41,7 @@ enum Cause<'a> {
     Drained,
     Moving(Moving),
     Dropped(&'a str),
+    Stalled(&'a str),
 }
 
 /// A cause of doubt, of one scheme at one point.
@@ -59,6 +60,7 @@ enum Worst<'a> {
     Limit(&'a Limit),
     Halves(&'a Halves),
     Overflow(&'a Overflow),
+    Stall(&'a Stall),
 }
 
 /// What was found of a cause, by scheme, point by point.
@@ -98,12 +100,14 @@ fn judged<'a>(
     let mut limits: Vec<&Limit> = Vec::new();
     let mut halves: Vec<(Moving, Vec<&Halves>)> = Vec::new();
     let mut overflows: Vec<(&str, Vec<&Overflow>)> = Vec::new();
+    let mut stalls: Vec<(&str, Vec<&Stall>)> = Vec::new();
     for doubt in of_seeds.iter().flatten() {
         match doubt {
             Doubt::Counts(one) => entry(&mut counts, (one.kind, &one.traffic)).push(one),
             Doubt::Limit(one) => limits.push(one),
             Doubt::Halves(one) => entry(&mut halves, one.figure).push(one),
             Doubt::Overflow(one) => entry(&mut overflows, &one.of_class).push(one),
+            Doubt::Stall(one) => entry(&mut stalls, &one.traffic).push(one),
         }
     }
     let counts = counts.iter().map(|&((kind, traffic), ref same)| {
@@ -115,7 +119,10 @@ fn judged<'a>(
     let overflows = overflows
         .iter()
         .map(|&(class, ref same)| (Cause::Dropped(class), Some(dropped(same, scheme))));
-    let all = counts.chain(limits).chain(halves).chain(overflows);
+    let stalls = stalls
+        .iter()
+        .map(|&(traffic, ref same)| (Cause::Stalled(traffic), Some(stalled(same, scheme))));
+    let all = counts.chain(limits).chain(halves).chain(overflows).chain(stalls);
     let found = |(size, said, worst)| Found { size, said, worst, at };
     all.filter_map(|(cause, of)| Some((cause, found(of?)))).collect()
 }
@@ -161,6 +168,11 @@ fn dropped<'a>(same: &[&'a Overflow], scheme: &str) -> Said<'a> {
     let most = first_of_most(same, |one| one.drops as f64);
     let said = format!("{drops} packets under {scheme}, most at {}", most.port);
     (drops as f64, said, Worst::Overflow(most))
+}
+
+fn stalled<'a>(same: &[&'a Stall], scheme: &str) -> Said<'a> {
+    let most = first_of_most(same, |one| one.hosts as f64);
+    (most.hosts as f64, format!("{} under {scheme}", most.hosts), Worst::Stall(most))
 }
 
 /// The first of those for which a number is greatest, of one at least.
@@ -213,6 +225,11 @@ fn sentence(of_schemes: &OfSchemes<'_>) -> String {
             )
         }
         Worst::Overflow(overflow) => overflowed(overflow, &schemes),
+        Worst::Stall(stall) => format!(
+            "traffic {}: it cannot end, since every message has arrived and hosts still wait: \
+             {schemes}; {}; give each receive its send (the table stalled has all steps that wait)",
+            stall.traffic, stall.first,
+        ),
     }
 }
 

@@ -3,7 +3,7 @@ use incast_table::Table;
 
 use super::columns::Tables;
 use super::numbers::{number, time, two_digits_up};
-use super::{Counts, Doubt, Halves, Kind, Moving, Overflow, counts, of_report, sentences};
+use super::{Counts, Doubt, Halves, Kind, Moving, Overflow, counts, of_report, sentences, stalls};
 use crate::{Simulation, TraceConfig};
 
 /// A message of 1 KB that has been under way for a millisecond.
@@ -51,6 +51,28 @@ fn numbers_and_times_are_short() {
         assert_eq!(time(us), text);
     }
     assert_eq!([2_210.0, 2_300.0, 0.031].map(two_digits_up), [2_300.0, 2_300.0, 0.031]);
+}
+
+#[test]
+fn a_job_that_cannot_end_names_a_host_and_a_step_that_wait() {
+    let rows =
+        [("h1", 4_u64, "receive", "h0"), ("h1", 5, "receive", "h0"), ("h2", 0, "receive", "")];
+    let table = Table::new("stalled", "")
+        .column(("traffic", "", ""), &rows, |_| "training".to_owned())
+        .column(("host", "", ""), &rows, |row| row.0.to_owned())
+        .column(("step", "", ""), &rows, |row| row.1)
+        .column(("kind", "", ""), &rows, |row| row.2.to_owned())
+        .column(("peer", "", ""), &rows, |row| row.3.to_owned());
+    let found: Vec<_> = stalls::of(Tables(&[&table])).into_iter().map(Doubt::Stall).collect();
+    let said = sentences(&[(String::new(), vec![of_one("timely", &[&found])])]);
+    assert_eq!(
+        said,
+        [
+            "traffic training: it cannot end, since every message has arrived and hosts still wait: 2 \
+          under timely; h1 waits in step 4 for a message of h0; give each receive its send (the \
+          table stalled has all steps that wait)"
+        ]
+    );
 }
 
 fn of_one(scheme: &str, of_seeds: &[&[Doubt]]) -> (String, Vec<Vec<Doubt>>) {
