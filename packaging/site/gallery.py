@@ -64,6 +64,7 @@ RUNS = (
         ("run.duration=8ms", "run.warmup=2ms", "traffic.0.deadline=200us"),
     ),
     Shown("timely-storage", ("timely", "line-rate"), ("traffic.0.deadline=1ms",)),
+    Shown("all-reduce", ("dcqcn",), ("traffic.0.size=1MB", "run.duration=3ms")),
 )
 
 

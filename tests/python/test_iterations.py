@@ -1,6 +1,8 @@
 """Iterations of a collective: a line for each scheme says how long they took and who was last."""
 
 import io
+import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -9,6 +11,7 @@ from rich.console import Console
 import incast
 from incast.results import iterations
 from incast.terminal import report
+from incast.traces import exporting
 from synthetic import made_up
 
 
@@ -68,3 +71,58 @@ def test_a_run_of_a_collective_says_its_iterations(short: incast.Scenario) -> No
     result = incast.run(incast.Scenario.parse(text, "ring.toml"), "timely")
     assert result.table("iterations")["finished"].to_list() == [1, 1]
     assert line(result).startswith("iterations  training, timely: 2, p50 ")
+
+
+RING = """
+title = "A ring of four hosts"
+run = { duration = "100us", schemes = ["line-rate"] }
+switch = { buffer = "4MB" }
+traffic = [{ kind = "collective", from = "host", collective = "ring-all-reduce", size = "40KB" }]
+
+[network.star]
+hosts = [{ name = "host", count = 4, rate = "100Gbps", delay = "1us" }]
+"""
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory: pytest.TempPathFactory) -> incast.Result:
+    folder = tmp_path_factory.mktemp("ring")
+    incast.run(incast.Scenario.parse(RING, "ring")).write(folder, figures=False)
+    return incast.open_result(folder).members[0]
+
+
+def test_a_timeline_has_a_row_for_each_host_and_the_critical_path(ring: incast.Result) -> None:
+    figure = ring.figure("timeline")
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [f"host{n}" for n in range(4)]
+    path = ring.table("critical_path")
+    lines = [(tuple(line.get_xdata()), tuple(line.get_ydata())) for line in axes.get_lines()]
+    ranks = {f"host{n}": n for n in range(4)}
+    assert lines == [
+        ((begin, end), (ranks[host], ranks[peer]))
+        for host, peer, begin, end in path.select("host", "peer", "start_us", "end_us").iter_rows()
+    ]
+    assert path["end_us"][-1] == ring.table("iterations")["end_us"][0]
+
+
+def test_perfetto_has_a_track_for_each_rank_and_an_arrow_for_each_message(
+    ring: incast.Result, tmp_path: Path
+) -> None:
+    (written,) = exporting.export(ring, "perfetto", out=tmp_path / "ring.json")
+    assert "ports, flows and ranks" in written.holds
+    events = json.loads((tmp_path / "ring.json").read_text())["traceEvents"]
+    names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    of = {name: [e for e in events if e["pid"] == pid] for pid, name in names.items()}
+    steps = ring.table("steps")
+    assert steps.height == 4 * 12
+    for rank in range(4):
+        own = of[f"collective rank {rank}: host{rank}"]
+        begun = [e for e in own if e["ph"] == "b" and e["cat"] == "step"]
+        assert len(begun) == 12
+        sends = steps.filter(pl.col("kind") == "send", pl.col("rank") == rank)
+        assert [e["ts"] for e in own if e["ph"] == "s"] == sends["end_us"].to_list()
+    starts, ends = ([e for e in events if e["ph"] == phase] for phase in "sf")
+    assert {e["id"] for e in starts} == {e["id"] for e in ends}
+    assert len(ends) == 4 * 6
+    received = steps.filter(pl.col("kind") == "receive")["end_us"].sort().to_list()
+    assert sorted(e["ts"] for e in ends) == received

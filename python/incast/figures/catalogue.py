@@ -25,6 +25,8 @@ ABOUT = {
     "first flow, or of those that --flow names; needs --trace flows",
     "utilisation": "utilisation of the links of each layer",
     "pauses": "share of the time that PFC held back, for each layer",
+    "timeline": "what each host of a job computes and sends in its longest iteration, and the "
+    "critical path",
     "bars": "throughput, queue, RTT, slowdown, missed deadlines: mean over the seeds, 95 % "
     "confidence interval; with --baseline the differences to it",
 }

@@ -6,7 +6,18 @@ Figures are made without pyplot: no global state, no window.
 from matplotlib.figure import Figure
 
 from incast.base.words import nearest
-from incast.figures import apart, bars, distributions, latency, layers, series, sizes, state, style
+from incast.figures import (
+    apart,
+    bars,
+    distributions,
+    latency,
+    layers,
+    series,
+    sizes,
+    state,
+    style,
+    timeline,
+)
 from incast.figures.canvas import on_canvas
 from incast.figures.catalogue import ABOUT
 from incast.figures.drawing import Drawing
@@ -14,7 +25,7 @@ from incast.figures.errors import FigureError
 from incast.figures.look import Look, use
 from incast.results.records import Records
 
-_FAMILIES = (distributions, sizes, latency, series, state, layers, bars)
+_FAMILIES = (distributions, sizes, latency, series, state, layers, timeline, bars)
 _BY_NAME = {drawing.name: drawing for family in _FAMILIES for drawing in family.DRAWINGS}
 
 DRAWINGS: dict[str, Drawing] = {name: _BY_NAME[name] for name in ABOUT}

@@ -11,11 +11,11 @@ from incast.base.words import nearest
 from incast.results import store
 from incast.results.record import Record
 from incast.traces import capture, timeline
-from incast.traces.source import Source
+from incast.traces.source import STEPS, Source
 
 FORMATS = {
     "pcapng": ("pcapng", "packets, for Wireshark and tshark"),
-    "perfetto": ("perfetto.json", "ports and flows over time, for ui.perfetto.dev"),
+    "perfetto": ("perfetto.json", "ports, flows and ranks over time, for ui.perfetto.dev"),
 }
 """The formats: the ending of their files, and what they are for."""
 
@@ -72,10 +72,15 @@ def _export(result: Record, to: str, scheme: str, target: Path, ports: Sequence[
                 duration_us = result.scenario.duration_s * 1e6
                 with place.open("w", encoding="utf-8") as text:
                     drawn = timeline.write(source, result.title, duration_us, text)
-                holds = f"{drawn.events:,} events of {drawn.tracks} ports and flows"
+                holds = f"{drawn.events:,} events of {drawn.tracks} {_things(source)}"
     except OSError as error:
         raise store.unwritable(target, error) from None
     return Exported(target, scheme, holds)
+
+
+def _things(source: Source) -> str:
+    """The things that have a track each."""
+    return "ports, flows and ranks" if source.has(STEPS) else "ports and flows"
 
 
 def _place(result: Record, scheme: str, to: str) -> Path:

@@ -10,6 +10,7 @@ from incast.results.tables import SchemeRun
 
 PACKETS, PAUSES, QUEUES = "trace_packets", "trace_pauses", "trace_queues"
 SAMPLES, GAUGES = "trace_flows", "trace_gauges"
+STEPS = "steps"
 
 
 class Source:

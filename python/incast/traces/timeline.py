@@ -1,6 +1,7 @@
 """Traces as a timeline of ports and flows, for Perfetto: Chrome's format of trace events, JSON.
 
-Each port and each flow is a process, since readers group tracks by process. Times are microseconds.
+Each port, each flow and each rank of a job is a process, since readers group tracks by process.
+Times are microseconds.
 """
 
 import json
@@ -11,7 +12,8 @@ import polars as pl
 
 from incast import _core
 from incast._core import IncastError
-from incast.traces.source import GAUGES, PACKETS, PAUSES, QUEUES, SAMPLES, Source
+from incast.traces import ranks
+from incast.traces.source import GAUGES, PACKETS, PAUSES, QUEUES, SAMPLES, STEPS, Source
 
 _Event = dict[str, object]
 _COUNTERS = (("rate_gbps", "rate, Gb/s"), ("window_kb", "window, KB"),
@@ -53,7 +55,7 @@ def write(source: Source, title: str, duration_us: float, out: TextIO) -> Counts
         IncastError: The result has no trace.
         ResultError: It cannot be read.
     """
-    if not any(source.has(table) for table in (PACKETS, QUEUES, SAMPLES)):
+    if not any(source.has(table) for table in (PACKETS, QUEUES, SAMPLES, STEPS)):
         raise IncastError(
             f"{source.directory}: nothing of {source.run.scheme} was recorded; run it again with "
             "--trace queues --trace flows, and --trace packets for drops and pauses"
@@ -76,6 +78,8 @@ def _all(source: Source, duration_us: float, processes: _Processes) -> Iterator[
     yield from _queues(source, processes)
     yield from _drops(source, processes)
     yield from _pauses(source, duration_us, processes)
+    for process, event in ranks.events(source):
+        yield {**event, "pid": processes.of(process)}
     flows = source.whole("flows")
     names = {
         number: f"flow {number}: {from_} -> {to}"
