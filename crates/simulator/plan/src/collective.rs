@@ -3,13 +3,22 @@
 //! An algorithm is a file. It says which blocks of the data a rank sends and takes, and which of
 //! them wait for which. A [`Pen`] turns blocks into messages of a script.
 
+mod barrier;
+mod direct;
+mod halving;
+mod hierarchical;
 mod pen;
 mod ring;
+#[cfg(test)]
+mod tests;
+mod tree;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::part::Script;
+#[cfg(test)]
+pub(crate) use pen::Meanings;
 use pen::{Block, Pen};
 
 /// A collective operation and the way in which it is done.
@@ -160,6 +169,9 @@ impl Collective {
 /// Adds the steps of one rank in a collective to its script, and returns the steps that end it.
 /// Nothing of it begins before all of `after` have ended. `bytes` is the size that
 /// [`Operation`] tells of, which is also the size of nccl-tests.
+///
+/// A rank ends when it has its data. The root of a broadcast and the other ranks of a reduction get
+/// none: they end when their messages have been acknowledged.
 pub fn write(
     script: &mut Script,
     collective: &Collective,
@@ -175,9 +187,22 @@ pub fn write(
     let mut ends = Vec::new();
     for channel in 0..collective.channels {
         let data = Block { at: u64::from(channel) * part, bytes: part };
-        let group = Group { lane: group.lane + channel, ..*group };
-        let pen = Pen::new(script, group, collective.chunk, start);
-        ends.extend(ring::write(pen, collective.operation, data));
+        let lane = group.lane + channel * collective.lanes() / collective.channels;
+        let group = Group { lane, ..*group };
+        let mut pen = Pen::new(script, group, collective.chunk, start);
+        ends.extend(match collective.algorithm {
+            Algorithm::Ring => ring::write(&mut pen, collective.operation, data),
+            Algorithm::Tree | Algorithm::Chain => tree::write(&mut pen, collective, data),
+            Algorithm::DoubleTree => tree::write_two(&mut pen, data),
+            Algorithm::Hierarchical => hierarchical::write(&mut pen, collective.node, data),
+            Algorithm::Doubling if collective.operation == Operation::Barrier => {
+                barrier::write(&mut pen, data)
+            }
+            Algorithm::HalvingDoubling | Algorithm::Halving | Algorithm::Doubling => {
+                halving::write(&mut pen, collective.operation, data)
+            }
+            Algorithm::Direct => direct::write(&mut pen, collective, data),
+        });
     }
-    ends
+    if ends.is_empty() { after.to_vec() } else { ends }
 }

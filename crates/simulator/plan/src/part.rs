@@ -49,12 +49,27 @@ pub struct Script {
     list: Listing,
     to: Ends,
     from: Ends,
+    /// The acknowledgements of each far end in `to`.
+    acknowledgements: Vec<Acknowledgements>,
+    /// The meaning of its messages, which the tests of collectives read.
+    #[cfg(test)]
+    pub(crate) meanings: crate::collective::Meanings,
+}
+
+/// The messages to a far end and their acknowledgements, while a part is written.
+#[derive(Clone, Copy, Debug, Default)]
+struct Acknowledgements {
+    /// The messages whose acknowledgement no step takes.
+    free: u32,
+    /// The last step that takes one.
+    last: Option<u32>,
 }
 
 impl Script {
     /// Sends a message of `bytes` when all of `after` have ended. The step ends at once.
     pub fn send(&mut self, to: Peer, bytes: u64, after: &[u32]) -> u32 {
-        let to = self.to.place(to);
+        let to = self.far_end(to);
+        self.acknowledgements[to as usize].free += 1;
         self.list.after(after, Step::Send { to, bytes })
     }
 
@@ -65,10 +80,29 @@ impl Script {
         self.list.after(after, Step::Await { slot, outcome: Outcome::Received })
     }
 
-    /// Takes the next acknowledgement of a message to a rank and lane.
+    /// Ends when all of `after` have ended, and all messages to a rank and lane that are written so
+    /// far have been acknowledged.
     pub fn acknowledged(&mut self, to: Peer, after: &[u32]) -> u32 {
-        let slot = self.to.place(to);
-        self.list.after(after, Step::Await { slot, outcome: Outcome::Sent })
+        let to = self.far_end(to);
+        let step = self.acknowledge(to, after);
+        step.unwrap_or_else(|| self.compute(Span::ZERO, after))
+    }
+
+    /// Takes the acknowledgements that no step takes, and returns the last step that takes one.
+    fn acknowledge(&mut self, to: u32, after: &[u32]) -> Option<u32> {
+        let Acknowledgements { free, mut last } = self.acknowledgements[to as usize];
+        for _ in 0..free {
+            let after: Vec<_> = after.iter().copied().chain(last).collect();
+            last = Some(self.list.after(&after, Step::Await { slot: to, outcome: Outcome::Sent }));
+        }
+        self.acknowledgements[to as usize] = Acknowledgements { free: 0, last };
+        last
+    }
+
+    fn far_end(&mut self, to: Peer) -> u32 {
+        let place = self.to.place(to);
+        self.acknowledgements.resize(self.to.all.len(), Acknowledgements::default());
+        place
     }
 
     /// Takes a time; of length zero it joins the steps before it.
@@ -85,7 +119,13 @@ impl Script {
     }
 
     /// The part. Shares the steps of one of `like` if they are the same.
-    pub fn finish<'a>(self, like: impl IntoIterator<Item = &'a Part>) -> Part {
+    pub fn finish<'a>(mut self, like: impl IntoIterator<Item = &'a Part>) -> Part {
+        // Where a step takes an acknowledgement, a round takes all, and leaves none to the next.
+        for (to, end) in (0..).zip(self.acknowledgements.clone()) {
+            if end.last.is_some() {
+                self.acknowledge(to, &[]);
+            }
+        }
         let steps = self.list.finish();
         let same = like.into_iter().find(|like| *like.steps == steps);
         let steps = same.map_or_else(|| Arc::new(steps), |like| Arc::clone(&like.steps));

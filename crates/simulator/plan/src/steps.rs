@@ -127,11 +127,8 @@ impl Steps {
 
     /// The steps that wait for one.
     pub(crate) fn after(&self, step: u32) -> &[u32] {
-        &self.followers[self.followers(step)]
-    }
-
-    fn followers(&self, step: u32) -> std::ops::Range<usize> {
-        self.first[step as usize] as usize..self.first[step as usize + 1] as usize
+        let [first, end] = [step, step + 1].map(|step| self.first[step as usize] as usize);
+        &self.followers[first..end]
     }
 }
 
@@ -303,8 +300,7 @@ impl<D: Due> Worker<D> {
     fn end(&mut self, now: Time, step: u32) {
         self.record.ended(now, step);
         self.open -= 1;
-        for place in self.steps.followers(step) {
-            let follower = self.steps.followers[place];
+        for &follower in self.steps.after(step) {
             let left = &mut self.left[follower as usize];
             if *left > 0 {
                 *left -= 1;
