@@ -5,15 +5,20 @@
 //! traces of jobs are all of this kind. A round is never unrolled: each begins with the same steps,
 //! which hosts may share.
 
+mod waiting;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use incast_cc::{Bytes, Span, Time};
+use rand_pcg::Pcg64Mcg;
 
 use crate::application::{Application, Awaiting, Finished, Outcome, Post, UnderWay};
+use crate::random::below;
 use crate::record::Record;
+use waiting::{Opening, Waiting};
 
 /// A step of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,12 +191,14 @@ pub struct Worker<D> {
     /// The number of steps of the round that have not ended, and of awaiting steps among them.
     open: usize,
     missing: u32,
-    /// The steps of each slot that await an outcome, and the outcomes that no step awaits yet, by
-    /// [`Outcome`].
-    awaiting: Vec<[VecDeque<u32>; 2]>,
-    early: Vec<[u32; 2]>,
+    /// The steps that await an outcome.
+    waiting: Waiting,
     /// The steps that compute, with their ends.
     computing: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The connections that are not open yet.
+    opening: Opening,
+    /// The most that is added to the time before a round, and the generator that draws it.
+    jitter: Option<(Span, Pcg64Mcg)>,
     /// Steps that may begin.
     ready: VecDeque<u32>,
     /// The start of the round under way, or of the next one.
@@ -208,15 +215,15 @@ impl<D: Due> Worker<D> {
     /// # Panics
     /// When a round without a time sends or computes before it awaits anything.
     pub fn new(steps: Arc<Steps>, connections: Vec<u32>, rounds: Rounds, dues: D) -> Self {
-        let slots = steps.slots;
         let starts = rounds.timed.as_ref().map_or(Time::ZERO, |timed| timed.start);
         let mut worker = Self {
             left: Vec::new(),
             open: 0,
             missing: 0,
-            awaiting: vec![Default::default(); slots],
-            early: vec![[0; 2]; slots],
+            waiting: Waiting::new(&steps),
             computing: BinaryHeap::new(),
+            opening: Opening::default(),
+            jitter: None,
             ready: VecDeque::new(),
             starts,
             ended: 0,
@@ -244,6 +251,29 @@ impl<D: Due> Worker<D> {
         self
     }
 
+    /// This worker, whose rounds each begin later by a random time of up to `most`.
+    #[must_use]
+    pub fn with_jitter(mut self, most: Span, random: Pcg64Mcg) -> Self {
+        if most > Span::ZERO {
+            self.jitter = Some((most, random));
+            let late = self.draw_jitter();
+            self.starts += late;
+        }
+        self
+    }
+
+    /// This worker, which takes a time to set up a connection before its first message on it.
+    #[must_use]
+    pub fn with_set_up(mut self, takes: Span) -> Self {
+        self.opening = Opening::new(takes, self.connections.len());
+        self
+    }
+
+    fn draw_jitter(&mut self) -> Span {
+        let draw = |(most, random): &mut (Span, Pcg64Mcg)| below(random, most.as_ps() + 1);
+        Span::from_ps(self.jitter.as_mut().map_or(0, draw))
+    }
+
     /// Whether a round is under way.
     const fn runs(&self) -> bool {
         self.open > 0
@@ -269,19 +299,18 @@ impl<D: Due> Worker<D> {
         while let Some(step) = self.ready.pop_front() {
             match self.steps.all[step as usize] {
                 Step::Send { to, bytes } => {
+                    if self.opening.holds(now, to, step) {
+                        continue;
+                    }
                     let connection = self.connections[to as usize];
                     let deadline = self.dues.due(step, Bytes::new(bytes));
                     posts.push(Post { at: now, connection, bytes, deadline });
                     self.end(now, step);
                 }
                 Step::Await { slot, outcome } => {
-                    let early = &mut self.early[slot as usize][outcome as usize];
-                    if *early > 0 {
-                        *early -= 1;
+                    if self.waiting.begin(slot, outcome, step) {
                         self.missing -= 1;
                         self.end(now, step);
-                    } else {
-                        self.awaiting[slot as usize][outcome as usize].push_back(step);
                     }
                 }
                 Step::Compute(Span::ZERO) => self.end(now, step),
@@ -319,7 +348,10 @@ impl<D: Due> Worker<D> {
             self.finished.push(Finished { kind, posted, completed, bytes, fan_out, deadline });
         }
         match &self.rounds.timed {
-            Some(timed) => self.starts = now + timed.pause,
+            Some(Timed { pause, .. }) => {
+                let pause = *pause;
+                self.starts = now + pause + self.draw_jitter();
+            }
             None if self.ended < self.rounds.count => self.begin(now, posts),
             None => {}
         }
@@ -329,6 +361,7 @@ impl<D: Due> Worker<D> {
 impl<D: Due> Application for Worker<D> {
     fn next_timer(&self) -> Time {
         let next = self.computing.peek().map_or(Time::MAX, |&Reverse((at, _))| at);
+        let next = next.min(self.opening.next());
         let begins = !self.runs() && self.ended < self.rounds.count;
         if begins { next.min(self.starts) } else { next }
     }
@@ -344,20 +377,20 @@ impl<D: Due> Application for Worker<D> {
             self.end(now, step);
             self.go_on(now, posts);
         }
+        while let Some(step) = self.opening.opened(now) {
+            self.ready.push_back(step);
+            self.go_on(now, posts);
+        }
         if self.next_timer() <= now {
             self.begin(now, posts);
         }
     }
 
     fn on_outcome(&mut self, now: Time, slot: u32, outcome: Outcome, posts: &mut Vec<Post>) {
-        let Some(awaiting) = self.awaiting.get_mut(slot as usize) else { return };
-        match awaiting[outcome as usize].pop_front() {
-            Some(step) => {
-                self.missing -= 1;
-                self.end(now, step);
-                self.go_on(now, posts);
-            }
-            None => self.early[slot as usize][outcome as usize] += 1,
+        if let Some(step) = self.waiting.end(slot, outcome) {
+            self.missing -= 1;
+            self.end(now, step);
+            self.go_on(now, posts);
         }
     }
 
@@ -379,15 +412,7 @@ impl<D: Due> Application for Worker<D> {
     }
 
     fn awaiting(&self) -> Vec<Awaiting> {
-        let of_slot = |(slot, of): (u32, &[VecDeque<u32>; 2])| {
-            let outcomes = [Outcome::Received, Outcome::Sent];
-            let each = move |outcome: Outcome| {
-                let step = move |&step: &u32| Awaiting { step, slot, outcome };
-                of[outcome as usize].iter().map(step).collect::<Vec<_>>()
-            };
-            outcomes.map(each).concat()
-        };
-        (0..).zip(&self.awaiting).flat_map(of_slot).collect()
+        self.waiting.all()
     }
 
     fn begun(&self) -> u64 {
@@ -396,115 +421,4 @@ impl<D: Due> Application for Worker<D> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug)]
-    struct NoDues;
-
-    impl Due for NoDues {
-        fn due(&mut self, _step: u32, _bytes: Bytes) -> Option<Span> {
-            None
-        }
-    }
-
-    fn at(us: u64) -> Time {
-        Time::ZERO + Span::from_us(us)
-    }
-
-    const fn send(to: u32) -> Step {
-        Step::Send { to, bytes: 10 }
-    }
-
-    const fn arrives(slot: u32) -> Step {
-        Step::Await { slot, outcome: Outcome::Received }
-    }
-
-    /// The posts: times in microseconds, and connections.
-    fn left(posts: &[Post]) -> Vec<(u64, u32)> {
-        posts.iter().map(|post| (post.at.as_ps() / 1_000_000, post.connection)).collect()
-    }
-
-    #[test]
-    fn a_step_begins_when_all_that_it_waits_for_has_ended() {
-        // Two parts arrive, the host computes for 5 us with both, and sends the result on.
-        let mut list = Listing::default();
-        let parts = [list.after(&[], arrives(0)), list.after(&[], arrives(1))];
-        let sum = list.after(&parts, Step::Compute(Span::from_us(5)));
-        list.after(&[sum], send(0));
-        let mut worker = Worker::new(Arc::new(list.finish()), vec![7], Rounds::ONCE, NoDues);
-        let mut posts = Vec::new();
-        worker.on_outcome(at(1), 1, Outcome::Received, &mut posts);
-        worker.on_outcome(at(2), 0, Outcome::Sent, &mut posts); // nobody awaits that
-        assert_eq!(worker.next_timer(), Time::MAX);
-        worker.on_outcome(at(3), 0, Outcome::Received, &mut posts);
-        assert_eq!((worker.next_timer(), posts.len()), (at(8), 0));
-        worker.on_timer(at(8), &mut posts);
-        assert_eq!((left(&posts), worker.next_timer()), (vec![(8, 7)], Time::MAX));
-    }
-
-    #[test]
-    fn the_first_of_several_is_enough_where_one_is() {
-        let mut list = Listing::default();
-        let any = [list.after(&[], arrives(0)), list.after(&[], arrives(1))];
-        list.after_any(&any, send(0));
-        let mut worker = Worker::new(Arc::new(list.finish()), vec![7], Rounds::ONCE, NoDues);
-        let mut posts = Vec::new();
-        worker.on_outcome(at(1), 1, Outcome::Received, &mut posts);
-        worker.on_outcome(at(2), 0, Outcome::Received, &mut posts);
-        assert_eq!(left(&posts), [(1, 7)]);
-    }
-
-    #[test]
-    fn outcomes_that_come_early_wait_for_their_round() {
-        // A ring of three hosts: four chunks, each but the first after the chunk of the step
-        // before.
-        let mut list = Listing::default();
-        list.after(&[], send(0));
-        for step in 0..4 {
-            let chunk = list.after(&[], arrives(0));
-            if step < 3 {
-                list.after(&[chunk], send(0));
-            }
-        }
-        let rounds = Rounds {
-            count: 2,
-            timed: Some(Timed { start: at(1), pause: Span::from_us(50) }),
-            told: Some(Told { kind: "all-reduce", bytes: Bytes::new(10), fan_out: 4 }),
-        };
-        let mut worker = Worker::new(Arc::new(list.finish()), vec![7], rounds, NoDues);
-        let mut posts = Vec::new();
-        worker.on_timer(at(1), &mut posts);
-        for arrived in 1..4 {
-            worker.on_outcome(at(10), 0, Outcome::Received, &mut posts);
-            assert_eq!(posts.len(), arrived + 1);
-        }
-        let [round] = worker.under_way()[..] else { panic!("{worker:?}") };
-        assert_eq!((round.posted, round.fan_out, round.missing), (at(1), 4, 1));
-        worker.on_outcome(at(20), 0, Outcome::Received, &mut posts);
-        assert_eq!((worker.under_way().len(), posts.len(), worker.begun()), (0, 4, 1));
-        // The predecessor is ahead: its chunk waits until this host's round starts.
-        assert_eq!(worker.next_timer(), at(70));
-        worker.on_outcome(at(60), 0, Outcome::Received, &mut posts);
-        assert_eq!(posts.len(), 4);
-        worker.on_timer(at(70), &mut posts);
-        assert_eq!(posts.len(), 6, "the first, and the one for the chunk that came early");
-        let finished: Vec<_> = worker.finished().iter().map(|r| (r.posted, r.completed)).collect();
-        assert_eq!(finished, [(at(1), at(20))]);
-    }
-
-    #[test]
-    fn rounds_without_times_follow_each_other_at_once() {
-        let mut list = Listing::default();
-        let asked = list.after(&[], arrives(0));
-        list.after(&[asked], send(0));
-        let rounds = Rounds { count: u64::MAX, ..Rounds::ONCE };
-        let mut worker = Worker::new(Arc::new(list.finish()), vec![7], rounds, NoDues);
-        let mut posts = Vec::new();
-        for us in [1, 2, 9] {
-            worker.on_outcome(at(us), 0, Outcome::Received, &mut posts);
-        }
-        assert_eq!(left(&posts), [(1, 7), (2, 7), (9, 7)]);
-        assert_eq!((worker.begun(), worker.finished().len()), (0, 0), "results are silent");
-    }
-}
+mod tests;
