@@ -182,6 +182,7 @@ def read(scenario: Scenario, scheme: str, repeat: int = 1) -> BedPlan:
     for is_set, what, remedy in (
         (plan["own_links"], "cables of one rate both ways that lose nothing", "link"),
         (plan["receivers"], "hosts that take in what they can", "receiver"),
+        (plan["islands"], "hosts that reach each other over its network alone", "island"),
     ):
         if is_set:
             raise LabError(f"{name}: {remedy}: a test bed has {what}; take [[{remedy}]] out")

@@ -19,7 +19,8 @@ def _info(doc: str, **columns: tuple[str, str]) -> TableInfo:
 
 
 # A small scenario with rows for each table: connections that stay, requests, a collective, a slow
-# receiver, a class that trims, too little headroom, and a link that fails while packets are on it.
+# receiver, an island, a class that trims, too little headroom, and a link that fails while packets
+# are on it.
 _SCENARIO = """
 title = "A run that has every table"
 
@@ -50,6 +51,12 @@ uplink = { rate = "2Gbps", delay = "1us" }
 [[receiver]]
 hosts = "host3"
 rate = "1Gbps"
+
+[[island]]
+hosts = "host[0-1]"
+size = 2
+rate = "800Gbps"
+latency = "500ns"
 
 [[event]]
 at = "100us"

@@ -16,6 +16,7 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, plan: &Resolved) -> PyResult<Bound<'
     dict.set_item("paths", plan.paths)?;
     dict.set_item("own_links", plan.own_links)?;
     dict.set_item("receivers", plan.receivers)?;
+    dict.set_item("islands", plan.islands)?;
     let all: PyResult<Vec<_>> = plan.traffic.iter().map(|one| traffic(py, one)).collect();
     dict.set_item("traffic", all?)?;
     dict.set_item("parameters", plan.parameters.clone())?;

@@ -25,6 +25,8 @@ pub(crate) enum ComponentKind {
     SlowArrival,
     /// A slow host takes a packet in that has waited.
     Intake,
+    /// A message leaves a host for its island, or arrives from there.
+    Island,
     SwitchChange,
     SwitchInterval,
     SwitchWatchdog,
@@ -36,11 +38,11 @@ impl ComponentKind {
     /// Whether the component is a part of a host.
     pub(crate) const fn is_of_host(self) -> bool {
         use ComponentKind::{
-            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer, Intake,
+            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer, Intake, Island,
             SlowArrival, SlowPort,
         };
-        let of_slow = matches!(self, SlowPort | SlowArrival | Intake);
-        of_slow
+        let of_some = matches!(self, SlowPort | SlowArrival | Intake | Island);
+        of_some
             || matches!(
                 self,
                 HostChange | HostStart | HostInterval | HostPort | HostArrival | HostTimer

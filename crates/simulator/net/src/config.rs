@@ -1,7 +1,10 @@
 //! Configurations: the description of a network before it runs, in plain types.
 
+use std::sync::Arc;
+
 use incast_cc::{Rate, Span, Time};
 use incast_plan::Watch;
+use incast_plan::islands::Islands;
 use incast_plan::random::{generator, purpose};
 use incast_plan::topology::{Node, Ports, Topology};
 use incast_queue::discipline::QueueDiscipline;
@@ -13,9 +16,10 @@ use super::buffer::{BufferConfig, ClassLimits, PfcConfig, SharedBuffer};
 use super::calendar::Calendar;
 use super::changes::{Agendas, LinkChange, RouteChange};
 use super::frame::Packets;
-use super::host::{Host, IntakeConfig, WireFormat};
+use super::host::{Berth, Host, IntakeConfig, WireFormat};
 use super::link::Link;
 use super::network::{LookAhead, RunAhead};
+use super::parcels::{Inbox, Parcels};
 use super::port::{Port, Thresholds};
 use super::routes::Routes;
 use super::switch::Switch;
@@ -32,6 +36,8 @@ pub struct NetworkConfig<'a> {
     pub ports: &'a Ports,
     /// The hosts, by number.
     pub hosts: Vec<HostConfig>,
+    /// The islands of hosts.
+    pub islands: Arc<Islands>,
     /// The settings that all switches share.
     pub switch: SwitchConfig,
     /// The routes of each switch.
@@ -158,6 +164,8 @@ struct Assembly<'a> {
     /// Whether no arrival at a host may pass as one that only counts: links damage packets, or a
     /// host is slow.
     disquiets: bool,
+    islands: Arc<Islands>,
+    parcels: Parcels,
 }
 
 impl Network {
@@ -173,6 +181,8 @@ impl Network {
             start: config.measure_from,
             disquiets: config.hosts.iter().any(|host| host.intake.is_some())
                 || topology.cables.iter().any(|cable| cable.loss.iter().any(|&loss| loss > 0.0)),
+            islands: Arc::clone(&config.islands),
+            parcels: Parcels::default(),
         };
         // Some queues serve by the remaining bytes of a flow, and traces tell whole sequence
         // numbers.
@@ -201,7 +211,7 @@ impl Network {
             let place = SwitchPlace { number, cables, headroom, bursts, seed: config.seed };
             switches.push(assembly.switch(&config.switch, place, routes));
         }
-        let Assembly { numbers, agendas, arrivals, .. } = assembly;
+        let Assembly { numbers, agendas, arrivals, parcels, .. } = assembly;
         #[expect(clippy::cast_possible_truncation, reason = "the cables are bounded")]
         let mut links: Vec<_> = (0..links)
             .map(|link| {
@@ -228,7 +238,7 @@ impl Network {
             hosts,
             switches,
             components: numbers.components,
-            transit: Transit { links, packets: Packets::default(), calendar },
+            transit: Transit { links, packets: Packets::default(), parcels, calendar },
             oracle: None,
             dead_locks: Vec::new(),
             interval: config.interval,
@@ -237,7 +247,10 @@ impl Network {
             events: 0,
             now: Time::ZERO,
             look_ahead: LookAhead::default(),
-            run_ahead: RunAhead::new(config.switch.look_ahead == u32::MAX),
+            run_ahead: RunAhead::new(
+                config.islands.is_empty(),
+                config.switch.look_ahead == u32::MAX,
+            ),
         };
         network.let_hosts_run_ahead();
         network.set_node_windows(network.is_dense());
@@ -259,13 +272,13 @@ impl Assembly<'_> {
     #[expect(clippy::cast_possible_truncation, reason = "the hosts are bounded")]
     fn host(&mut self, host: usize, cable: &(usize, usize), config: HostConfig) -> Host {
         use ComponentKind::{
-            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer, Intake,
+            HostArrival, HostChange, HostInterval, HostPort, HostStart, HostTimer, Intake, Island,
             SlowArrival, SlowPort,
         };
-        let slow = config.intake.is_some();
+        let (number, slow) = (host as u32, config.intake.is_some());
         let (of_port, of_arrival) =
             if slow { (SlowPort, SlowArrival) } else { (HostPort, HostArrival) };
-        let failures = self.agendas.of_node(Node::Host(host as u32));
+        let failures = self.agendas.of_node(Node::Host(number));
         let numbers = &mut self.numbers;
         if failures.is_some() {
             numbers.add(HostChange, host, 0, 0);
@@ -275,12 +288,14 @@ impl Assembly<'_> {
         let port = numbers.add(of_port, host, 0, 0);
         self.arrivals[incoming(cable)] = numbers.add(of_arrival, host, incoming(cable), 0);
         let intake = config.intake.map(|own| (own, numbers.add(Intake, host, 0, 0)));
+        let fabric = self.islands.fabric(number);
+        let island = fabric.map(|fabric| (fabric, numbers.add(Island, host, 0, 0)));
         let timer = numbers.add(HostTimer, host, 0, 0);
         let nic = Transmitter::new(outgoing(cable) as u32, port, self.start);
         let mut host = Host::new(
             config.endpoint,
             nic,
-            (host as u32, timer),
+            (number, timer),
             incoming(cable) as u32,
             config.wire,
             self.start,
@@ -289,6 +304,10 @@ impl Assembly<'_> {
         host.failures = failures.unwrap_or_default();
         if let Some((own, component)) = intake {
             host.set_intake(own, component);
+        }
+        if let Some((fabric, component)) = island {
+            host.set_berth(Berth::new(&self.islands, fabric, self.start));
+            self.parcels.inboxes.insert(number, Inbox::new(component));
         }
         host
     }

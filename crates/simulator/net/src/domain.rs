@@ -7,7 +7,9 @@
 //! have their own numbers, in the order of the numbers in the whole network. So simultaneous events
 //! at a node come in the same order, and results are the same bytes however a network is split.
 
+use std::collections::BTreeMap;
 use std::ops::DerefMut;
+use std::sync::Arc;
 use std::vec::IntoIter;
 
 use incast_cc::{Span, Time};
@@ -17,6 +19,7 @@ use super::frame::{Frame, Packets, Stored};
 use super::host::Host;
 use super::link::Link;
 use super::network::LookAhead;
+use super::parcels::{Parcel, Parcels};
 use super::partition::Partition;
 use super::switch::Switch;
 use super::{Component, Network, Transit};
@@ -29,6 +32,8 @@ pub(crate) struct Domain {
     /// The whole network's numbers of the domain's links and components.
     links: Vec<u32>,
     components: Vec<ComponentId>,
+    /// The domain of each host of the whole network, where parcels go to other domains.
+    hosts: Arc<[usize]>,
 }
 
 /// A link to another domain, with its numbers in both.
@@ -38,10 +43,12 @@ struct Outgoing {
     there: u32,
 }
 
-/// The frames that are handed over to a domain.
+/// The frames and the parcels that are handed over to a domain.
 #[derive(Default)]
 pub(crate) struct Mail {
     letters: Vec<Letter>,
+    /// Each with the whole network's number of the host that it goes to.
+    parcels: Vec<(u32, Parcel)>,
 }
 
 struct Letter {
@@ -76,11 +83,21 @@ impl Network {
         ends
     }
 
-    /// The least delay of the links between domains: a domain's actions reach another only after
-    /// it.
-    pub(crate) fn lookahead(&self, ends: &[Ends]) -> Span {
+    /// The least delay of the links and of the islands between domains: a domain's actions reach
+    /// another only after it.
+    pub(crate) fn lookahead(&self, ends: &[Ends], partition: &Partition) -> Span {
         let crossing = self.transit.links.iter().zip(ends).filter(|(_, (from, to))| from != to);
-        crossing.map(|(link, _)| link.delay()).min().unwrap_or(Span::MAX)
+        let delays = crossing.map(|(link, _)| link.delay());
+        let mut domains = BTreeMap::new();
+        let mut latencies = Vec::new();
+        for (number, (host, &domain)) in (0..).zip(self.hosts.iter().zip(&partition.hosts)) {
+            if let Some((islands, latency)) = host.berth.as_ref().map(|berth| berth.latency())
+                && *domains.entry(islands.number(number)).or_insert(domain) != domain
+            {
+                latencies.push(latency);
+            }
+        }
+        delays.chain(latencies).min().unwrap_or(Span::MAX)
     }
 
     fn domain_of(&self, id: ComponentId, partition: &Partition) -> usize {
@@ -118,8 +135,15 @@ impl Network {
             switch.renumber(&here, &components);
             domains[domain].net.switches.push(switch);
         }
+        for (host, mut inbox) in std::mem::take(&mut self.transit.parcels.inboxes) {
+            inbox.component = components[inbox.component as usize];
+            let parcels = &mut domains[partition.hosts[host as usize]].net.transit.parcels;
+            parcels.inboxes.insert(host, inbox);
+        }
+        let of_hosts: Arc<[usize]> = Arc::from(&partition.hosts[..]);
         for domain in &mut domains {
             domain.net.move_packets(&mut self.transit.packets, true);
+            domain.hosts = Arc::clone(&of_hosts);
         }
         domains
     }
@@ -201,6 +225,7 @@ impl Network {
             transit: Transit {
                 links: Vec::new(),
                 packets: Packets::default(),
+                parcels: Parcels::default(),
                 calendar: Calendar::new(0, 0.0),
             },
             oracle: None,
@@ -209,7 +234,13 @@ impl Network {
             look_ahead: LookAhead::default(),
             ..*self
         };
-        Domain { net, outgoing: Vec::new(), links: Vec::new(), components: Vec::new() }
+        Domain {
+            net,
+            outgoing: Vec::new(),
+            links: Vec::new(),
+            components: Vec::new(),
+            hosts: Arc::default(),
+        }
     }
 
     /// Joins the domains to one network again, and takes in all frames that were handed over.
@@ -235,6 +266,10 @@ impl Network {
         net.now = self.now;
         net.catch_up();
         net.move_packets(&mut self.transit.packets, false);
+        for (host, mut inbox) in std::mem::take(&mut net.transit.parcels.inboxes) {
+            inbox.component = components[inbox.component as usize];
+            self.transit.parcels.inboxes.insert(host, inbox);
+        }
         for (own, &number) in (0..).zip(&components) {
             self.transit.calendar.schedule(number, net.transit.calendar.due(own));
         }
@@ -295,9 +330,12 @@ impl Domain {
         starts.fold(calendar.next_due(), Time::min)
     }
 
-    /// Takes in the frames that were handed over.
+    /// Takes in the frames and the parcels that were handed over.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
-        let Transit { links, packets, calendar } = &mut self.net.transit;
+        let Transit { links, packets, parcels, calendar } = &mut self.net.transit;
+        for (host, parcel) in mail.parcels.drain(..) {
+            parcels.send(host, parcel, calendar);
+        }
         for Letter { arrives, mut frame, stored, link } in mail.letters.drain(..) {
             if let Some(stored) = stored {
                 packets.take_in(&mut frame, *stored);
@@ -306,16 +344,20 @@ impl Domain {
         }
     }
 
-    /// Hands over the frames that have been sent to other domains before `until`; `mail_to` gives a
-    /// domain's mail. Returns the first arrival among them, or the next start of a frame to be
-    /// handed over later, whichever is earlier.
+    /// Hands over the frames and the parcels that have been sent to other domains before `until`;
+    /// `mail_to` gives a domain's mail. Returns the first arrival among them, or the next start of
+    /// a frame to be handed over later, whichever is earlier.
     pub(crate) fn hand_over<M: DerefMut<Target = Mail>>(
         &mut self,
         until: Time,
         mail_to: impl Fn(usize) -> M,
     ) -> Time {
-        let Transit { links, packets, .. } = &mut self.net.transit;
+        let Transit { links, packets, parcels, .. } = &mut self.net.transit;
         let mut first = Time::MAX;
+        for (host, parcel) in parcels.elsewhere.drain(..) {
+            first = first.min(parcel.at);
+            mail_to(self.hosts[host as usize]).parcels.push((host, parcel));
+        }
         for outgoing in self.outgoing.chunk_by(|a, b| a.domain == b.domain) {
             let mut mail = None;
             for &Outgoing { domain, here, there } in outgoing {

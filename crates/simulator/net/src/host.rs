@@ -2,6 +2,7 @@
 
 mod arriving;
 mod intake;
+mod island;
 mod measuring;
 mod nic;
 mod posting;
@@ -27,6 +28,8 @@ use incast_plan::flows::Flows;
 use incast_plan::{DeadlineNumber, Deadlines};
 use intake::Intake;
 pub use intake::IntakeConfig;
+pub(crate) use island::Berth;
+pub use island::IslandUse;
 use measuring::Tallies;
 pub use measuring::Tally;
 use nic::NicAhead;
@@ -114,6 +117,8 @@ pub struct Host {
     pub(crate) failures: Failures,
     /// The intake of a host that takes in less than its link brings.
     pub(crate) intake: Option<Box<Intake>>,
+    /// The place of a host that is on an island.
+    pub(crate) berth: Option<Box<Berth>>,
     timer: ComponentId,
     /// The time for which the timer was last set.
     timer_at: Time,
@@ -179,6 +184,7 @@ impl Host {
             nic,
             failures: Failures::default(),
             intake: None,
+            berth: None,
             timer,
             timer_at: Time::MAX,
             ahead: NicAhead::default(),
@@ -349,7 +355,7 @@ impl Host {
             self.do_due(now, transit);
         }
         self.read_events(now);
-        self.post_due(now);
+        self.post_due(now, transit);
         self.serve_nic(now, transit);
         self.set_timer(now, &mut transit.calendar);
     }
@@ -358,10 +364,10 @@ impl Host {
     #[inline]
     fn do_due(&mut self, now: Time, transit: &mut Transit) {
         if self.next_post_at <= now {
-            self.post_planned(now);
+            self.post_planned(now, transit);
         }
         if self.applications_at <= now {
-            self.wake_applications(now);
+            self.wake_applications(now, transit);
         }
         if self.ahead.until > now && self.endpoint.has_alarm(now) {
             self.take_back(now, transit);

@@ -5,13 +5,13 @@
 //! show the results, and change nothing.
 //!
 //! * Time is integer picoseconds.
-//! * Every event belongs to one node. A node reaches another only through a link, whose delay is
-//!   above zero. Two things see all queues at once: the [`Oracle`], where a run has one, and the
-//!   search for dead-locks, where a watchdog reports.
+//! * Every event belongs to one node. A node reaches another only through a link or an island,
+//!   whose delay is above zero. Two things see all queues at once: the [`Oracle`], where a run has
+//!   one, and the search for dead-locks, where a watchdog reports.
 //! * Simultaneous events of a node come in the order of its components: first changes of links,
 //!   then the start of measurement, the end of an interval of the time series, the PFC watchdog,
-//!   ports that become free, arrivals, what a slow host takes in, and last the timer. Ports and
-//!   arrivals come by port.
+//!   ports that become free, arrivals, what a slow host takes in, what comes over an island, and
+//!   last the timer. Ports and arrivals come by port.
 
 #![cfg_attr(
     test,
@@ -35,6 +35,7 @@ mod loss;
 pub mod metrics;
 mod network;
 mod oracle;
+mod parcels;
 mod partition;
 mod path;
 mod port;
@@ -55,7 +56,9 @@ pub use config::{ClassConfig, HostConfig, NetworkConfig, SwitchConfig, WatchdogC
 pub use count::{Count, DropCause, PortCounters};
 pub use dead_lock::{DeadLock, HeldPort, QueuePlace};
 pub use failure::Losses;
-pub use host::{Begun, Delivery, Duties, Host, IntakeConfig, Planned, Posted, Tally, WireFormat};
+pub use host::{
+    Begun, Delivery, Duties, Host, IntakeConfig, IslandUse, Planned, Posted, Tally, WireFormat,
+};
 pub use link::DEVICE_PS_PER_BYTE;
 pub use network::Network;
 pub use oracle::{Oracle, QueuePath};

@@ -200,6 +200,7 @@ impl Network {
                     self.hosts[node].begin_to_take_in(now, &mut self.transit);
                 }
             }
+            ComponentKind::Island => hosts[node].on_island(now, transit),
             ComponentKind::SlowPort => hosts[node].on_slow_port(now, transit),
             ComponentKind::HostPort | ComponentKind::HostTimer => hosts[node].work(now, transit),
             ComponentKind::HostChange => {
@@ -333,6 +334,9 @@ impl Network {
             host.catch_up(now, &mut self.transit);
             host.take_back_from(now, &mut self.transit);
             host.nic.finish(now);
+            if let Some(berth) = &mut host.berth {
+                berth.finish(now);
+            }
         }
         self.switches.iter_mut().for_each(|switch| switch.finish(now, &mut self.transit));
     }

@@ -64,7 +64,7 @@ impl Windows {
     /// Windows over a network that can run apart, in up to `threads` threads.
     pub fn new(net: &Network, partition: Partition, threads: usize) -> Self {
         let ends = net.ends(&partition);
-        let lookahead = net.lookahead(&ends);
+        let lookahead = net.lookahead(&ends, &partition);
         let counts = WindowCounts { domains: partition.domains, ..WindowCounts::default() };
         let watch_period = net.watch_period().unwrap_or(Span::MAX);
         let watch = Time::ZERO + watch_period;

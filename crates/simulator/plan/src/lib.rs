@@ -4,6 +4,7 @@
 //! scenario writes the plan, the network reads it, and neither knows the other.
 //!
 //! * [`topology`]: nodes and cables;
+//! * [`islands`]: groups of hosts with a fast fabric of their own;
 //! * [`trees`]: trees of links that share no link;
 //! * [`flows`]: who sends to whom, on which connections;
 //! * [`application`]: programs on hosts that react to what happens there;
@@ -27,6 +28,7 @@ pub mod collective;
 pub mod critical;
 mod deadlines;
 pub mod flows;
+pub mod islands;
 pub mod job;
 pub mod part;
 mod plan;

@@ -1,6 +1,7 @@
 //! Checks that types cannot make: names that must exist, sizes that must fit each other.
 
 mod class;
+mod islands;
 mod links;
 mod receivers;
 mod routing;
@@ -19,6 +20,7 @@ use crate::traffic::checked::check_traffic;
 use class::check_classes;
 use incast_plan::topology::Topology;
 use incast_schema::Fault;
+use islands::{check_endless, check_islands};
 use links::check_links;
 use receivers::check_receivers;
 use routing::check_routing;
@@ -32,11 +34,13 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     check_names(&net)?;
     check_links(scenario, &net)?;
     check_receivers(scenario, &net)?;
+    check_islands(scenario, &net)?;
     check_routing(scenario, &net)?;
     check_classes(scenario)?;
     check_switch(scenario, &net)?;
     check_traffic(scenario, &net)?;
     scenario.check_mix()?;
+    check_endless(scenario, &net)?;
     check_measure(scenario, &net)?;
     for name in scenario.cc.keys() {
         if name.contains(['[', ']']) {

@@ -23,6 +23,7 @@ pub mod foreign;
 pub mod guests;
 mod hosts;
 mod input;
+mod islands;
 mod links;
 mod load;
 mod measure;
@@ -62,6 +63,7 @@ pub use incast_queue::management::{
 };
 pub use incast_schema::{Place, suggestion};
 pub use input::INPUTS;
+pub use islands::Island;
 pub use links::OwnLink;
 pub use measure::{MOST_SERIES_ROWS, Measure};
 pub use mix::{MOST_SCHEMES, Mix, NamedScheme};
@@ -108,6 +110,9 @@ pub struct Scenario {
     /// Hosts that take in less than their links bring.
     #[serde(default, rename = "receiver")]
     pub receivers: Vec<Receiver>,
+    /// Groups of hosts with a fast fabric of their own, such as the GPUs of a server.
+    #[serde(default, rename = "island")]
+    pub islands: Vec<Island>,
     /// Links that fail, come back, or change their rate.
     #[serde(default, rename = "event")]
     pub events: Vec<LinkEvent>,

@@ -31,6 +31,8 @@ pub struct Resolved {
     pub own_links: bool,
     /// Whether hosts are slow receivers.
     pub receivers: bool,
+    /// Whether hosts are on islands.
+    pub islands: bool,
     /// The traffic, in the order of the file.
     pub traffic: Vec<ResolvedTraffic>,
     /// The parameters that each section `[cc.NAME]` sets, as text.
@@ -80,6 +82,7 @@ impl Scenario {
             paths: self.routing.paths.len(),
             own_links: !self.links.is_empty() || self.loses_at_random(),
             receivers: !self.receivers.is_empty(),
+            islands: !self.islands.is_empty(),
             traffic: (0..self.traffic.len()).map(|n| self.resolved_traffic(n)).collect(),
             parameters: self.cc.iter().map(|(name, values)| (name.clone(), set(values))).collect(),
         }

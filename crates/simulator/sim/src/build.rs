@@ -200,6 +200,7 @@ fn configuration<'a>(
         topology,
         ports,
         hosts: hosts.collect(),
+        islands: Arc::new(scenario.islands(topology)),
         switch: switch_config(scenario, mix, look_ahead(scenario, mix)),
         routes: routing.switches.clone(),
         headroom: headroom.collect(),

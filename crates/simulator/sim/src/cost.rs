@@ -118,6 +118,7 @@ pub fn cost(scenario: &Scenario, scheme: &Scheme, traces: TraceConfig) -> Cost {
             sum.bytes += amount.endless;
         }
         sum.messages += amount.messages;
+        sum.over_islands += amount.messages * amount.inside;
         sum.connections += amount.connections;
         match amount.opens {
             Opens::All => sum.used += connections,
@@ -140,6 +141,8 @@ struct Sum {
     /// The bytes of flows without end, headers included, summed over all links of their paths.
     endless_wire_bytes: f64,
     messages: f64,
+    /// The messages that go over islands, without packets.
+    over_islands: f64,
     connections: u64,
     used: f64,
     idle: f64,
@@ -195,8 +198,9 @@ impl Sum {
         };
         let share = 1.0 / packets_of_ack.max(1.0);
         // A message has at least one packet and one ACK.
-        let packets = (self.bytes / payload.get().max(1) as f64).max(self.messages);
-        let acks = (packets * share).max(self.messages);
+        let messages = self.messages - self.over_islands;
+        let packets = (self.bytes / payload.get().max(1) as f64).max(messages);
+        let acks = (packets * share).max(messages);
         let wire = (payload + transport.header).get().max(1) as f64;
         let endless_hops = self.endless_wire_bytes / wire;
         let links = mean_hops(net, scenario.routing.kind);

@@ -3,6 +3,7 @@
 mod deadlines;
 mod failures;
 mod ideals;
+mod islands;
 mod iterations;
 mod lossless;
 mod messages;
@@ -169,6 +170,7 @@ pub(crate) fn report(built: &Built, info: RunInfo, measured: Measured) -> Report
     tables.extend(series::tables(built, &info));
     tables.extend(failures::table(built));
     tables.extend(receivers::table(built));
+    tables.extend(islands::table(built));
     tables.extend(lossless::table(built));
     tables.extend(traces::traces(built));
     Report {
@@ -191,7 +193,7 @@ fn retransmissions(built: &Built, flow: &Flow) -> u64 {
 /// The payload of a flow that has arrived since the run began.
 pub(crate) fn delivered(built: &Built, flow: &Flow) -> u64 {
     let (host, connection) = flow.receiver();
-    built.net.hosts()[host as usize].endpoint().delivered_bytes(connection)
+    built.net.hosts()[host as usize].delivered_bytes(connection)
 }
 
 fn books(built: &Built) -> Books {

@@ -52,7 +52,7 @@ impl Host {
     /// Starts the measurement: payload that has arrived so far does not count.
     pub(crate) fn start_measurement(&mut self) {
         let connections = 0..u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
-        let delivered = connections.map(|own| (own, self.endpoint.delivered_bytes(own)));
+        let delivered = connections.map(|own| (own, self.delivered_bytes(own)));
         self.delivered_before = delivered.filter(|&(_, bytes)| bytes > 0).collect();
     }
 
@@ -66,6 +66,12 @@ impl Host {
         &self.tallies.all
     }
 
+    /// The payload of a connection that has arrived, over the network or over an island.
+    pub fn delivered_bytes(&self, connection: u32) -> u64 {
+        let over_island = self.berth.as_ref().map_or(0, |berth| berth.delivered(connection));
+        self.endpoint.delivered_bytes(connection) + over_island
+    }
+
     /// The payload of a connection that had arrived when measurement started.
     pub fn delivered_before(&self, connection: u32) -> u64 {
         let place = self.delivered_before.binary_search_by_key(&connection, |&(own, _)| own);
@@ -75,7 +81,7 @@ impl Host {
     /// Ends an interval of the time series.
     pub(crate) fn sample(&mut self) {
         for &connection in &self.lasting {
-            let delivered = self.endpoint.delivered_bytes(connection);
+            let delivered = self.delivered_bytes(connection);
             let rate = self.endpoint.sender(connection).map_or(Rate::ZERO, Sender::pacing_rate);
             self.series.push((delivered, rate));
         }

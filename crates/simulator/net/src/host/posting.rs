@@ -6,11 +6,13 @@ use incast_plan::flows::Operation as Direction;
 use incast_transport::Operation;
 
 use super::{Host, Planned, Posted};
+use crate::Transit;
+use crate::parcels::Content;
 
 impl Host {
     /// Posts the planned messages that are due.
     #[cold]
-    pub(super) fn post_planned(&mut self, now: Time) {
+    pub(super) fn post_planned(&mut self, now: Time, transit: &mut Transit) {
         while self.next_post_at <= now {
             let Some(post) = self.posts.pop() else { break };
             self.next_post_at = self.posts.last().map_or(Time::MAX, |post| post.at);
@@ -19,7 +21,7 @@ impl Host {
             }
             let Planned { at, bytes, connection, deadline } = post;
             let deadline = self.flows.deadlines().get(deadline);
-            self.post(now, Post { at, bytes, connection, deadline });
+            self.post(now, Post { at, bytes, connection, deadline }, transit);
         }
     }
 
@@ -49,22 +51,29 @@ impl Host {
     }
 
     #[cold]
-    pub(super) fn wake_applications(&mut self, now: Time) {
+    pub(super) fn wake_applications(&mut self, now: Time, transit: &mut Transit) {
         for application in &mut self.applications {
             if application.next_timer() <= now {
                 application.on_timer(now, &mut self.due);
             }
         }
         self.note_applications();
-        self.post_due(now);
+        self.post_due(now, transit);
     }
 
-    pub(super) fn post(&mut self, now: Time, post: Post) {
+    pub(super) fn post(&mut self, now: Time, post: Post, transit: &mut Transit) {
         let Post { bytes, connection, deadline, .. } = post;
         let flow = self.flow(connection);
         let number = self.deadlines.number(deadline);
         self.posted.push(Posted { flow, at: now, bytes, deadline: number });
         self.outstanding += i64::from(bytes != ENDLESS);
+        if self.berth.is_some() && self.is_over_island(connection) {
+            let content = match self.flows[flow as usize].operation {
+                Direction::Write => Content::Message(bytes),
+                Direction::Read => Content::Request(bytes),
+            };
+            return self.post_over_island(now, connection, content, transit);
+        }
         let operation = match (self.flows[flow as usize].operation, bytes) {
             (Direction::Write, ENDLESS) => Operation::Stream,
             (Direction::Write, bytes) => Operation::Write { bytes },
@@ -76,16 +85,16 @@ impl Host {
 
     /// Posts the messages that applications have just decided on.
     #[inline]
-    pub(super) fn post_due(&mut self, now: Time) {
+    pub(super) fn post_due(&mut self, now: Time, transit: &mut Transit) {
         if !self.due.is_empty() {
-            self.post_all_due(now);
+            self.post_all_due(now, transit);
         }
     }
 
     #[cold]
-    pub(super) fn post_all_due(&mut self, now: Time) {
+    pub(super) fn post_all_due(&mut self, now: Time, transit: &mut Transit) {
         let mut due = std::mem::take(&mut self.due);
-        due.drain(..).for_each(|post| self.post(now, post));
+        due.drain(..).for_each(|post| self.post(now, post, transit));
         self.due = due;
     }
 

@@ -62,10 +62,12 @@ impl Network {
         self.transit.calendar.windows().is_some()
     }
 
-    /// The lengths of windows: the least delay of a link at most, and to the next look of the PFC
-    /// watchdogs, which may look at all switches.
+    /// The lengths of windows: the least delay of a link or an island at most, and to the next look
+    /// of the PFC watchdogs, which may look at all switches.
     fn window_lengths(&self) -> WindowLengths {
-        let delays = self.transit.links.iter().map(Link::delay);
+        let latencies = self.hosts.iter().filter_map(|host| host.berth.as_ref());
+        let latencies = latencies.map(|berth| berth.latency().1);
+        let delays = self.transit.links.iter().map(Link::delay).chain(latencies);
         let bounded_ps = MOST_PACKETS / self.transit.calendar.per_us() * 1e6;
         #[expect(clippy::cast_possible_truncation, reason = "a length of time, saturating")]
         #[expect(clippy::cast_sign_loss, reason = "above zero")]

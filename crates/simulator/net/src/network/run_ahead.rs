@@ -11,7 +11,8 @@
 //!   the end of an interval of the time series;
 //! * while its switch may take the packet back, whose transmission has not started;
 //! * where links may fail, or an oracle sees all queues at one instant;
-//! * if it is slow, so that packets wait before it takes them in.
+//! * if it is slow, so that packets wait before it takes them in;
+//! * where there are islands, over which hosts hear of each other, too.
 
 use incast_cc::{Span, Time};
 
@@ -38,10 +39,11 @@ pub(crate) struct RunAhead {
 }
 
 impl RunAhead {
-    /// The bounds before the run; `is_final` if no switch takes a packet back.
-    pub(crate) const fn new(is_final: bool) -> Self {
+    /// The bounds before the run, in which hosts may run ahead if that `is_allowed`; `is_final` if
+    /// no switch takes a packet back.
+    pub(crate) const fn new(is_allowed: bool, is_final: bool) -> Self {
         Self {
-            is_allowed: true,
+            is_allowed,
             is_on: false,
             is_final,
             heard: Time::ZERO,

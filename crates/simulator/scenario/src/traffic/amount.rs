@@ -1,6 +1,9 @@
 //! The amount that each traffic sends, for an estimate of the memory and the time of a run.
 
+use std::collections::BTreeMap;
+
 use incast_plan::flows::Operation;
+use incast_plan::islands::Islands;
 use incast_plan::topology::{Node, Topology};
 
 use super::Traffic;
@@ -11,12 +14,14 @@ use crate::workload::Sizes;
 /// The approximate amount that a traffic sends until the end of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Amount {
-    /// Payload, in bytes, without that of `endless`.
+    /// Payload over the network, in bytes, without that of `endless`.
     pub bytes: f64,
     /// The payload of flows without end, in bytes.
     pub endless: f64,
     /// The number of messages that are posted.
     pub messages: f64,
+    /// The share of the messages that go over islands, without packets.
+    pub inside: f64,
     /// The number of connections that are opened.
     pub connections: u64,
     /// The use of the connections.
@@ -91,6 +96,45 @@ impl<'a> Links<'a> {
         let hosts = (from.len(), to.len());
         Self { scenario, net, number, traffic, hosts, sends, receives, seconds, most }
     }
+
+    /// The share of the messages that go over islands, if each pair of hosts is as likely, and in a
+    /// collective each pair of neighbours.
+    fn inside(&self, islands: &Islands) -> f64 {
+        if islands.is_empty() {
+            return 0.0;
+        }
+        let called = |name| self.scenario.network.hosts_called(name, self.net);
+        let common = &self.traffic.common;
+        let (from, to) = (called(common.sources()), called(common.destinations()));
+        let share = |inside: u64, all: u64| inside as f64 / all.max(1) as f64;
+        if let Some(named) = self.traffic.pairs() {
+            let hosts: BTreeMap<&str, u32> =
+                (0..).zip(&self.net.hosts).map(|(number, name)| (&**name, number)).collect();
+            let (mut inside, mut all) = (0, 0);
+            for (from, to) in named {
+                let pair = hosts.get(from).zip(hosts.get(to));
+                inside += u64::from(pair.is_some_and(|(&a, &b)| islands.between(a, b).is_some()));
+                all += 1;
+            }
+            return share(inside, all);
+        }
+        if !self.traffic.kind.has("to") {
+            let next = from.iter().skip(1).chain(from.first());
+            let inside = from.iter().zip(next).filter(|&(&a, &b)| islands.between(a, b).is_some());
+            return share(inside.count() as u64, from.len() as u64);
+        }
+        let mut of_island: BTreeMap<u32, u64> = BTreeMap::new();
+        for number in to.iter().filter_map(|&host| islands.number(host)) {
+            *of_island.entry(number).or_default() += 1;
+        }
+        let itself = |host: &u32| u64::from(to.binary_search(host).is_ok());
+        let inside = from.iter().filter_map(|host| {
+            let all = of_island.get(&islands.number(*host)?)?;
+            Some(all - itself(host))
+        });
+        let all = from.iter().map(|host| to.len() as u64 - itself(host));
+        share(inside.sum(), all.sum())
+    }
 }
 
 /// The part of the payload of flows of these sizes that `bps` can carry before the end. Flows arrive
@@ -129,14 +173,17 @@ pub fn amounts(scenario: &Scenario, net: &Topology) -> Vec<Amount> {
             }
         }
     }
+    let islands = scenario.islands(net);
     let amount = |(number, counted): (usize, Counts)| {
         let links = Links::of(scenario, net, number, &bps);
+        let inside = links.inside(&islands);
         let settings = links.traffic.kind.settings();
         let sent = settings.sent(&links);
         // A read has a message for the request.
         let read = f64::from(u8::from(settings.operation() == Operation::Read));
         Amount {
-            bytes: sent.bytes.min(links.most) * (1.0 + 0.01 * read),
+            bytes: (sent.bytes * (1.0 - inside)).min(links.most) * (1.0 + 0.01 * read),
+            inside,
             endless: sent.endless.min(links.most) * (1.0 + 0.01 * read),
             messages: sent.messages.unwrap_or(counted.messages as f64),
             connections: counted.connections,

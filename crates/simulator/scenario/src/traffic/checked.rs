@@ -78,11 +78,7 @@ pub(crate) struct Checked<'a> {
 }
 
 impl<'a> Checked<'a> {
-    fn new(
-        scenario: &'a Scenario,
-        (net, parts): (&'a Topology, &'a [u32]),
-        number: usize,
-    ) -> Self {
+    fn new(scenario: &'a Scenario, (net, parts): (&'a Topology, &'a [u32]), number: usize) -> Self {
         let traffic = &scenario.traffic[number];
         Self { scenario, net, parts, number, traffic, from: Vec::new(), to: Vec::new() }
     }

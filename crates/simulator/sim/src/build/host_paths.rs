@@ -12,6 +12,7 @@ use incast_net as routes;
 use incast_net::QueuePath;
 use incast_plan::RoutingKind;
 use incast_plan::flows::Direction;
+use incast_plan::islands::Islands;
 use incast_plan::topology::{Node, Ports, Topology};
 use incast_scenario::Scenario;
 
@@ -31,6 +32,7 @@ pub(crate) struct HostPaths {
     turnaround: Span,
     /// The rate at which each slow receiver takes packets in, from the beginning to the end.
     intakes: BTreeMap<u32, Rate>,
+    islands: Arc<Islands>,
 }
 
 /// The bursts of the token buckets of switch ports at the ends of each cable; empty where ports
@@ -60,7 +62,13 @@ impl HostPaths {
             ack: transport.ack,
             turnaround: transport.ack_turnaround,
             intakes: slow.filter_map(|(host, own)| Some((host, own.steady()?))).collect(),
+            islands: Arc::new(scenario.islands(topology)),
         }
+    }
+
+    /// The islands of hosts, over which no way leads.
+    pub(crate) const fn islands(&self) -> &Arc<Islands> {
+        &self.islands
     }
 
     /// The links from one host to another.

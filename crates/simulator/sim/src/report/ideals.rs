@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use incast_cc::{Bytes, Rate, Span, Time};
 
-use super::messages::{Message, courses};
+use super::messages::{Message, courses, fabric};
 use super::requests::Request;
 use crate::build::Built;
 use crate::ideal::fabric::{Fabric, Job, Part, bytes_per_ps};
@@ -24,14 +24,15 @@ struct Row<'a> {
     bound: Span,
 }
 
-/// The completion times of all messages.
+/// The completion times of all messages over the network. Islands have none.
 pub(super) struct Ideals<'a> {
     rows: Vec<Row<'a>>,
 }
 
 impl<'a> Ideals<'a> {
     pub(super) fn of(built: &Built, messages: &'a [Message]) -> Self {
-        Self { rows: rows(built, messages) }
+        let over_network = messages.iter().filter(|message| fabric(built, message.flow).is_none());
+        Self { rows: rows(built, &over_network.collect::<Vec<_>>()) }
     }
 
     pub(super) fn table(&self, built: &Built) -> Table {
@@ -88,7 +89,8 @@ fn table(built: &Built, rows: &[Row<'_>]) -> Table {
     Table::new(
         "ideal",
         "one message that was posted, and how long it would have taken in references that no packet \
-         delays: of the messages of the run, with the times at which they were posted in it",
+         delays: of the messages of the run over the network, with the times at which they were \
+         posted in it",
     )
     .column(("traffic", "", "the traffic's name"), rows, |r| {
         plan.traffic[flows[r.message.flow as usize].traffic as usize].name.clone()
@@ -158,7 +160,7 @@ struct Course {
     steady: bool,
 }
 
-fn rows<'a>(built: &Built, messages: &'a [Message]) -> Vec<Row<'a>> {
+fn rows<'a>(built: &Built, messages: &[&'a Message]) -> Vec<Row<'a>> {
     let mut fabric = Fabric {
         rates: (0..built.topology.cables.len())
             .flat_map(|cable| {
@@ -216,7 +218,7 @@ fn rows<'a>(built: &Built, messages: &'a [Message]) -> Vec<Row<'a>> {
         Some(end.since(message.posted) + beside)
     };
     let each = messages.iter().zip(fluid).zip(greedy).zip(bound);
-    each.map(|(((message, fluid), greedy), bound)| Row {
+    each.map(|(((&message, fluid), greedy), bound)| Row {
         message,
         fluid: whole(message, fluid),
         greedy: whole(message, greedy),
@@ -291,7 +293,7 @@ fn endless(built: &Built) -> Vec<(u32, Time)> {
 /// a link are a group, whose sum is at least the greater of the two. So there is a bound by senders
 /// and one by receivers, and the greater one is taken. A port with a token bucket passes a burst at
 /// once, so there receivers bound nothing.
-fn bound(built: &Built, messages: &[Message], courses: &BTreeMap<u32, Course>) -> Vec<Span> {
+fn bound(built: &Built, messages: &[&Message], courses: &BTreeMap<u32, Course>) -> Vec<Span> {
     let steady = courses.values().all(|course| course.steady);
     // The least header makes the bound the lowest.
     let header = built.cuts.iter().map(|cut| cut.header).min().unwrap_or_default();

@@ -10,6 +10,7 @@ use crate::build::Built;
 use crate::ideal::Link;
 use incast_net::{Begun, Delivery, Host, Posted};
 use incast_plan::application::ENDLESS;
+use incast_plan::islands::Fabric;
 use incast_scenario::Operation;
 
 /// A message of known size that was posted.
@@ -155,11 +156,20 @@ fn take_flow<'a, 'b>(begun: &mut &'a [&'b Begun], flow: u32) -> (&'a [&'b Begun]
     (&own[..requests], &own[requests..end])
 }
 
+/// The fabric of the island that a flow goes over, if it does.
+pub(super) fn fabric(built: &Built, flow: u32) -> Option<Fabric> {
+    let flow = &built.flows[flow as usize];
+    built.host_paths.islands().between(flow.source, flow.destination)
+}
+
 /// The links of a flow's request and of its payload, each from its sender on. A write has no
-/// request.
+/// request, and a flow over an island has no links.
 pub(super) fn courses(built: &Built, number: u32) -> [Vec<Link>; 2] {
     let flow = &built.flows[number as usize];
     let of = |end| built.host_paths.course(built.flows.directions(number, end)[0]);
+    if fabric(built, number).is_some() {
+        return [Vec::new(), Vec::new()];
+    }
     let request = match flow.operation {
         Operation::Write => Vec::new(),
         Operation::Read => of((flow.source, flow.posting())),
@@ -169,6 +179,13 @@ pub(super) fn courses(built: &Built, number: u32) -> [Vec<Link>; 2] {
 
 fn ideal(built: &Built, flow: u32, [request, payload]: &[Vec<Link>; 2], bytes: Bytes) -> Span {
     let cut = &built.cuts[usize::from(built.scheme_of(flow))];
+    if let Some(fabric) = fabric(built, flow) {
+        let payload = fabric.alone(bytes);
+        return match built.flows[flow as usize].operation {
+            Operation::Write => payload,
+            Operation::Read => fabric.alone(cut.request) + payload,
+        };
+    }
     match built.flows[flow as usize].operation {
         Operation::Write => cut.ideal(bytes, payload),
         Operation::Read => cut.ideal_read(bytes, request, payload),

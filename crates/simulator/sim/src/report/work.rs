@@ -164,8 +164,8 @@ fn message_times(table: Table, messages: &[Message], end: Time) -> Table {
                 "us",
                 "completion if the sender put its packets, headers included, on its link one after the \
                  other from when it was posted, each switch of its path stored and forwarded them, and \
-                 nothing else were in the network; for a read after its request of one packet. Token \
-                 buckets of ports are full at the beginning. \
+                 nothing else were in the network; for a read after its request of one packet. Over an \
+                 island its bytes over the rate, and the latency. Token buckets of ports are full at the beginning. \
                  Windows, handshakes and acknowledgements do not count, nor changes of links' rates. With \
                  spray that of one of the paths",
             ),

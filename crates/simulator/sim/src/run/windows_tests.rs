@@ -110,8 +110,8 @@ pub(super) fn random_graph(random: &mut Random) -> (String, usize, [usize; 2]) {
     (graph, switches, [broken, (broken + 1) % switches])
 }
 
-/// Links with a rate or loss of their own, and a slow receiver, in the random graph of so many
-/// switches.
+/// Links with a rate or loss of their own, an island, and a slow receiver, in the random graph of
+/// so many switches.
 pub(super) fn random_links(random: &mut Random, switches: usize) -> String {
     let mut text = String::new();
     let switches = u32::try_from(switches).unwrap();
@@ -132,6 +132,17 @@ pub(super) fn random_links(random: &mut Random, switches: usize) -> String {
             _ => continue,
         };
         let _ = write!(text, "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\n{own}\n");
+    }
+    if random.below(3) == 0 {
+        let size = 2 + random.below(2);
+        let rate = [10, 200][random.below(2) as usize];
+        let latency = [200, 1_200][random.below(2) as usize];
+        let _ = write!(
+            text,
+            "[[island]]\nhosts = \"h[0-{}]\"\nsize = {size}\nrate = \"{rate}Gbps\"\n\
+             latency = \"{latency}ns\"\n",
+            size - 1
+        );
     }
     let own = match random.below(5) {
         0 => "rate = \"4Gbps\"\nbuffer = \"20KB\"",
@@ -203,7 +214,7 @@ const TRAFFIC: &str = r#"
 fn random_networks_parted_at_random_give_the_same_bytes() {
     let mut random = Random::new(29);
     let (mut pauses, mut drops, mut cut, mut reports) = (0, 0, 0, 0);
-    let (mut damaged, mut slow, mut trims) = (0, 0, 0);
+    let (mut damaged, mut slow, mut trims, mut inside) = (0, 0, 0, 0);
     for case in 0..2 * SWITCHES.len() {
         let (graph, switches, [a, b]) = random_graph(&mut random);
         let (switch, schemes) = SWITCHES[case % SWITCHES.len()];
@@ -237,6 +248,7 @@ fn random_networks_parted_at_random_give_the_same_bytes() {
             reports += alone.summary.pfc_watchdog_reports;
             damaged += sum(&alone, "link_failures", "damaged");
             trims += sum(&alone, "queues", "trims");
+            inside += sum(&alone, "islands", "received_bytes");
             slow += sum(&alone, "receivers", "pauses_sent") + sum(&alone, "receivers", "drops");
             for threads in 1..=3 {
                 let domains = 2 + random.below(3);
@@ -255,7 +267,7 @@ fn random_networks_parted_at_random_give_the_same_bytes() {
             }
         }
     }
-    let seen = [pauses, drops, reports, cut as u64, damaged, slow, trims];
+    let seen = [pauses, drops, reports, cut as u64, damaged, slow, trims, inside];
     assert!(!seen.contains(&0), "or it shows nothing: {seen:?}");
 }
 

@@ -102,9 +102,11 @@ pub(crate) fn survey(scenario: &Scenario, scheme: Scheme, scope: Scope) -> Vec<S
     paths
 }
 
-/// Pairs of hosts of traffic that comes and goes: one for each kind of host at either end.
+/// Pairs of hosts of traffic that comes and goes: one for each kind of host at either end. Messages
+/// over islands take no path.
 fn others(scenario: &Scenario, net: &Topology, scope: Scope) -> Vec<Pair> {
-    let ports = net.ports();
+    let (ports, islands) = (net.ports(), scenario.islands(net));
+    let is_over_island = |a: u32, b: u32| islands.between(a, b).is_some();
     let mut pairs = Vec::new();
     for (number, traffic) in scenario.traffic.iter().enumerate() {
         let class = traffic.common.class.as_ref().and_then(|name| scenario.class_number(name));
@@ -126,6 +128,7 @@ fn others(scenario: &Scenario, net: &Topology, scope: Scope) -> Vec<Pair> {
             for (from, to) in named.into_iter().take(MOST_KINDS * MOST_KINDS) {
                 if let (Some(Node::Host(from)), Some(Node::Host(to))) =
                     (net.node(from), net.node(to))
+                    && !is_over_island(from, to)
                 {
                     add(from, to);
                 }
@@ -140,11 +143,12 @@ fn others(scenario: &Scenario, net: &Topology, scope: Scope) -> Vec<Pair> {
             (net.edge(host), rates, cable.delay)
         };
         let few = |hosts: &[u32]| {
-            // Two hosts of each kind: a host does not send to itself.
+            // Two hosts of each kind: a host does not send to itself, and not over the network to
+            // its island.
             let mut kinds: BTreeMap<_, Vec<u32>> = BTreeMap::new();
             for &host in hosts {
                 let known = kinds.entry(kind(host)).or_default();
-                if known.len() < 2 {
+                if known.len() < 2 && !known.iter().any(|&one| is_over_island(one, host)) {
                     known.push(host);
                 }
             }
@@ -153,7 +157,7 @@ fn others(scenario: &Scenario, net: &Topology, scope: Scope) -> Vec<Pair> {
         };
         for froms in few(&sources) {
             for tos in few(&destinations) {
-                let differ = |&(from, to): &(u32, u32)| from != to;
+                let differ = |&(from, to): &(u32, u32)| from != to && !is_over_island(from, to);
                 let both = froms.iter().flat_map(|&a| tos.iter().map(move |&b| (a, b)));
                 if let Some((from, to)) = both.into_iter().find(differ) {
                     add(from, to);

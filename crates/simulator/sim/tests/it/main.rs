@@ -17,6 +17,7 @@ mod fabrics;
 mod foreign;
 mod guests;
 mod idle;
+mod islands;
 mod levels;
 mod links;
 mod mixes;
