@@ -110,6 +110,11 @@ impl Script {
         self.list.after(after, Step::Compute(span))
     }
 
+    /// Takes a stream of the rank for a time, and ends where that begins.
+    pub fn claim(&mut self, stream: u32, span: Span, after: &[u32]) -> u32 {
+        self.list.after(after, Step::Claim { stream, span })
+    }
+
     /// The step that ends when all of `after` have ended; [`None`] if there are none.
     pub fn join(&mut self, after: &[u32]) -> Option<u32> {
         if after.len() < 2 {

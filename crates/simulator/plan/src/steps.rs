@@ -40,6 +40,14 @@ pub enum Step {
     },
     /// Takes this time.
     Compute(Span),
+    /// Takes a stream of the host for a time, and ends where that begins: streams are taken one
+    /// after another, in the order in which steps ask for them.
+    Claim {
+        /// The stream.
+        stream: u32,
+        /// The time for which it is taken.
+        span: Span,
+    },
 }
 
 /// The steps of a round, each with the steps that wait for it.
@@ -53,6 +61,8 @@ pub struct Steps {
     followers: Vec<u32>,
     /// The number of slots.
     slots: usize,
+    /// The number of streams.
+    streams: usize,
 }
 
 /// Steps that are being listed.
@@ -94,10 +104,15 @@ impl Listing {
         let first = (0..=self.steps.len()).map(first).collect();
         let slots = self.steps.iter().map(|step| match step {
             Step::Await { slot, .. } => *slot as usize + 1,
-            Step::Send { .. } | Step::Compute(_) => 0,
+            _ => 0,
+        });
+        let streams = self.steps.iter().map(|step| match step {
+            Step::Claim { stream, .. } => *stream as usize + 1,
+            _ => 0,
         });
         Steps {
             slots: slots.max().unwrap_or(0),
+            streams: streams.max().unwrap_or(0),
             followers: self.edges.into_iter().map(|(_, follower)| follower).collect(),
             all: self.steps,
             needs: self.needs,
@@ -107,6 +122,11 @@ impl Listing {
 }
 
 impl Steps {
+    /// All steps, in the order of listing.
+    pub fn iter(&self) -> impl Iterator<Item = &Step> {
+        self.all.iter()
+    }
+
     /// Whether a step awaits an outcome of this kind on a slot.
     pub fn awaits(&self, outcome: Outcome) -> bool {
         let awaits =
@@ -193,8 +213,10 @@ pub struct Worker<D> {
     missing: u32,
     /// The steps that await an outcome.
     waiting: Waiting,
-    /// The steps that compute, with their ends.
+    /// The steps that compute or wait for a stream, with their ends.
     computing: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The time until which each stream is taken.
+    taken: Vec<Time>,
     /// The connections that are not open yet.
     opening: Opening,
     /// The most that is added to the time before a round, and the generator that draws it.
@@ -215,6 +237,7 @@ impl<D: Due> Worker<D> {
     /// # Panics
     /// When a round without a time sends or computes before it awaits anything.
     pub fn new(steps: Arc<Steps>, connections: Vec<u32>, rounds: Rounds, dues: D) -> Self {
+        let streams = steps.streams;
         let starts = rounds.timed.as_ref().map_or(Time::ZERO, |timed| timed.start);
         let mut worker = Self {
             left: Vec::new(),
@@ -222,6 +245,7 @@ impl<D: Due> Worker<D> {
             missing: 0,
             waiting: Waiting::new(&steps),
             computing: BinaryHeap::new(),
+            taken: vec![Time::ZERO; streams],
             opening: Opening::default(),
             jitter: None,
             ready: VecDeque::new(),
@@ -317,6 +341,16 @@ impl<D: Due> Worker<D> {
                 Step::Compute(span) => {
                     self.record.computes(now);
                     self.computing.push(Reverse((now + span, step)));
+                }
+                Step::Claim { stream, span } => {
+                    let taken = &mut self.taken[stream as usize];
+                    let begins = (*taken).max(now);
+                    *taken = begins + span;
+                    if begins > now {
+                        self.computing.push(Reverse((begins, step)));
+                    } else {
+                        self.end(now, step);
+                    }
                 }
             }
         }

@@ -64,6 +64,27 @@ fn the_first_of_several_is_enough_where_one_is() {
 }
 
 #[test]
+fn steps_take_a_stream_one_after_another_in_the_order_of_asking() {
+    // Three computations of 5, 2 and 1 us share a stream, and a fourth of 3 us has its own.
+    let mut list = Listing::default();
+    for (stream, us) in [(0, 5), (0, 2), (1, 3), (0, 1)] {
+        let span = Span::from_us(us);
+        let claim = list.after(&[], Step::Claim { stream, span });
+        let done = list.after(&[claim], Step::Compute(span));
+        list.after(&[done], send(0));
+    }
+    let timed = Some(Timed { start: at(1), pause: Span::from_us(10) });
+    let rounds = Rounds { count: 2, timed, told: None };
+    let mut worker = Worker::new(Arc::new(list.finish()), vec![7], rounds, NoDues);
+    let mut posts = Vec::new();
+    while worker.next_timer() < Time::MAX {
+        worker.on_timer(worker.next_timer(), &mut posts);
+    }
+    let times: Vec<_> = left(&posts).iter().map(|post| post.0).collect();
+    assert_eq!(times, [4, 6, 8, 9, 22, 24, 26, 27]);
+}
+
+#[test]
 fn outcomes_that_come_early_wait_for_their_round() {
     // A ring of three hosts: four chunks, each but the first after the chunk of the step
     // before.
