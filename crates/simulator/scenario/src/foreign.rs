@@ -4,12 +4,15 @@
 //! none of them: `incast-foreign` does, which stands above it and brings [`Formats`].
 
 mod error;
+pub mod job;
 
 use incast_cc::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use error::{FilePlace, ForeignError};
+
+use job::{JobGraph, JobSource};
 
 /// The simulator whose files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -145,6 +148,8 @@ pub struct Formats {
     pub graph: fn(Format, &str, &str) -> Result<Graph, ForeignError>,
     /// Reads the flows in a file.
     pub flows: fn(Format, &str, &str) -> Result<Vec<Flow>, ForeignError>,
+    /// Reads the graph of a job.
+    pub job: fn(JobSource<'_>) -> Result<JobGraph, ForeignError>,
 }
 
 impl Formats {
@@ -152,6 +157,11 @@ impl Formats {
     pub const NONE: Self = Self {
         graph: |format, file, _| Err(unknown(format, file)),
         flows: |format, file, _| Err(unknown(format, file)),
+        job: |_| {
+            let message = "this program reads no traces of jobs; expected one with \
+                           incast-foreign's readers";
+            Err(ForeignError::Together(message.into()))
+        },
     };
 }
 
