@@ -1,7 +1,7 @@
 //! Files of other simulators: topologies, flows and configurations of HPCC's ns-3 simulator and its
-//! relatives, and of htsim.
+//! relatives, and of htsim; traces of jobs in the formats of GOAL, Chakra, MSCCL and `SimAI`.
 //!
-//! [`graph`] and [`flows`] read one file each, for scenarios that name it: [`FORMATS`] has both.
+//! [`graph`], [`flows`] and [`job`](job()) read what scenarios name: [`FORMATS`] has all of them.
 //! [`import`](import()) turns a set of files into the text of a scenario with the same content, and
 //! lists everything that it could not convert. Nothing is guessed in silence: inconsistent input is
 //! refused with its line, and quantities are read as decimals, never through floating point.
@@ -24,6 +24,7 @@ mod htsim_tier;
 mod htsim_topology;
 mod htsim_triggers;
 mod import;
+mod job;
 mod text;
 
 use hpcc_columns::{BOTH, Reading};
@@ -38,12 +39,14 @@ pub use htsim_matrix::{Connection, Failure, Matrix as HtsimMatrix, Trigger, Trig
 pub use htsim_tier::Tier;
 pub use htsim_topology::Tree as HtsimTopology;
 pub use import::{Imported, Kind, Options, import};
+pub use incast_scenario::foreign::job::JobFormat;
 pub use incast_scenario::foreign::{
     After, FilePlace, Flow, ForeignError, Format, Formats, Graph, Link, Start, Switch, What,
 };
+pub use job::{is_job, job};
 
 /// The readers of all formats, for scenarios that name such files: `FORMATS.load(path)`.
-pub const FORMATS: Formats = Formats { graph, flows };
+pub const FORMATS: Formats = Formats { graph, flows, job };
 
 /// The network in a topology file: HPCC's `topology.txt` or htsim's `.topo`.
 ///

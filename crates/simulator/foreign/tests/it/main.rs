@@ -7,6 +7,7 @@ mod errors;
 mod hpcc;
 mod htsim;
 mod import;
+mod jobs;
 mod mutations;
 mod relatives;
 
