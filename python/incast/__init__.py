@@ -43,10 +43,12 @@ if TYPE_CHECKING:
         schema,
         workloads,
     )
+    from incast.advice.expected import Expectation
     from incast.api.advising import Advice, advise
     from incast.api.compiled import CompiledControl
     from incast.api.control import CongestionControl, parameter
     from incast.api.costs import CostError, CostWarning
+    from incast.api.expecting import expect
     from incast.api.imports import read_foreign
     from incast.api.interruption import Interrupted
     from incast.api.result import Result, Results, open_result
@@ -73,10 +75,12 @@ _NAMES = {
         "Ack Algorithm AlgorithmError Demand Flow IncastError Limits Loss ParameterError "
         "Scenario ScenarioError Sent Spurious Workload __version__ algorithms schema workloads"
     ),
+    "advice.expected": "Expectation",
     "api.advising": "Advice advise",
     "api.compiled": "CompiledControl",
     "api.control": "CongestionControl parameter",
     "api.costs": "CostError CostWarning",
+    "api.expecting": "expect",
     "api.imports": "read_foreign",
     "api.interruption": "Interrupted",
     "api.result": "Result Results open_result",
@@ -112,6 +116,7 @@ __all__ = [
     "CostError",
     "CostWarning",
     "Demand",
+    "Expectation",
     "FigureError",
     "Flow",
     "IncastError",
@@ -137,6 +142,7 @@ __all__ = [
     "advise",
     "algorithms",
     "compare",
+    "expect",
     "load",
     "open_result",
     "parameter",

@@ -18,7 +18,7 @@ from typer.completion import (  # type: ignore[attr-defined]
 
 from incast import _core
 from incast._core import IncastError
-from incast.advice import trial
+from incast.advice import cluster, trial
 from incast.api import keys as scenario_keys
 from incast.api.scenarios import TRACES, load, shipped
 from incast.base import manual
@@ -97,6 +97,11 @@ def algorithms(incomplete: str) -> list[str]:
 def advised(incomplete: str) -> list[str]:
     """The algorithms on whose thresholds `incast advise` has something to say."""
     return _of(trial.ALGORITHMS, incomplete)
+
+
+def collectives(incomplete: str) -> list[str]:
+    """The collectives that `incast expect` runs."""
+    return _of(cluster.SIMULATED, incomplete)
 
 
 def workloads(incomplete: str) -> list[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         advising,
         batch,
         checking,
+        expecting,
         imports,
         result,
         running,
@@ -34,22 +35,32 @@ if TYPE_CHECKING:
     from incast.reproduce import driver, say
     from incast.results import changes, described, differences, store
     from incast.results import sweeps as sweep_records
-    from incast.terminal import advice, catalogue, pages, progress, report, sweeps, tunings, writing
+    from incast.terminal import (
+        advice,
+        catalogue,
+        expectations,
+        pages,
+        progress,
+        report,
+        sweeps,
+        tunings,
+        writing,
+    )
     from incast.traces import exporting
     from incast.udp import bench, files, guarding, host, measured, receiving, recorded
     from incast.udp import serving as udp_serving
 
 # The names above: the modules of each room, then those that have another name here.
 _ROOMS = {
-    "api": "advising batch checking imports result running saturation study sweep sweeping "
-    "tuning tuning_plan",
+    "api": "advising batch checking expecting imports result running saturation study sweep "
+    "sweeping tuning tuning_plan",
     "base": "pool",
     "cli": "observing serving",
     "figures": "canvas gallery loads look network",
     "lab": "attach bed carriers measure plan predict",
     "reproduce": "driver say",
     "results": "changes described differences store",
-    "terminal": "advice catalogue pages progress report sweeps tunings writing",
+    "terminal": "advice catalogue expectations pages progress report sweeps tunings writing",
     "traces": "exporting",
     "udp": "bench files guarding host measured receiving recorded",
 }
