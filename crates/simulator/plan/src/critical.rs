@@ -119,11 +119,12 @@ impl<'a> Trail<'a> {
             let (start, end) = (done.ready, done.end);
             match of.step(&done) {
                 Step::Send { .. } => {}
-                Step::Compute(_) => {
+                // An outcome that came early held nothing up, nor did a stream that was free.
+                _ if start == end => {}
+                // While a step waits for a stream, another one computes there.
+                Step::Compute(_) | Step::Claim { .. } => {
                     found.push(Stretch { kind: StretchKind::Compute, rank, start, end });
                 }
-                // An outcome that came early held nothing up.
-                Step::Await { .. } if start == end => {}
                 Step::Await { slot, outcome } => {
                     let sender = self.sender(rank, slot, outcome, done.message);
                     let Some((from, to, posted)) = sender else { break };
@@ -180,7 +181,7 @@ impl Rank<'_> {
                 let key = match steps.all()[step as usize] {
                     Step::Send { to, .. } => Some((to, None)),
                     Step::Await { slot, outcome } => Some((slot, Some(outcome))),
-                    Step::Compute(_) => None,
+                    Step::Compute(_) | Step::Claim { .. } => None,
                 };
                 let message = key.map_or(0, |key| {
                     let next = messages.entry(key).or_default();

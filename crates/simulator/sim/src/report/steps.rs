@@ -72,6 +72,7 @@ impl<'a> Look<'a> {
         let part = &self.kept.parts[rank as usize];
         let (kind, far, message) = match part.steps.all()[done.step as usize] {
             Step::Compute(_) => ("compute", None, None),
+            Step::Claim { .. } => ("wait", None, None),
             Step::Send { to, .. } => {
                 ("send", Some(part.to[to as usize]), self.message(rank, to, done.message))
             }
@@ -154,7 +155,11 @@ fn step_table(built: &Built, rows: &[StepRow<'_>]) -> Table {
     .column(("host", "", "host"), rows, |r| name(r.job.members[r.rank as usize].0))
     .column(("step", "", "number in the round, from 0"), rows, |r| u64::from(r.done.step))
     .column(
-        ("kind", "", "compute, send, receive, or acknowledged: it awaits that the peer acknowledges"),
+        (
+            "kind",
+            "",
+            "compute, wait (for its stream of computations), send, receive, or acknowledged: it awaits that the peer acknowledges",
+        ),
         rows,
         |r| r.kind.to_owned(),
     )

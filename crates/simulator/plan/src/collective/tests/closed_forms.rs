@@ -11,7 +11,7 @@ fn sent(collective: &Collective, ranks: u32, bytes: u64) -> Vec<u64> {
         let part = script(collective, &numbers, me, bytes).0.finish(&[]);
         let sent = part.steps.all().iter().map(|step| match step {
             Step::Send { bytes, .. } => *bytes,
-            Step::Await { .. } | Step::Compute(_) => 0,
+            Step::Await { .. } | Step::Compute(_) | Step::Claim { .. } => 0,
         });
         sent.sum::<u64>()
     };

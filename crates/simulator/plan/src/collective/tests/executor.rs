@@ -167,7 +167,7 @@ impl Rank {
                 self.acknowledge(to)?;
             }
             Step::Compute(Span::ZERO) => self.end(step)?,
-            Step::Compute(_) => return Ok(Started::Computes),
+            Step::Compute(_) | Step::Claim { .. } => return Ok(Started::Computes),
         }
         Ok(Started::Waits)
     }
