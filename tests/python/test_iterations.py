@@ -66,7 +66,7 @@ def test_iterations_before_the_measurement_do_not_count(short: incast.Scenario) 
 def test_a_run_of_a_collective_says_its_iterations(short: incast.Scenario) -> None:
     text = short.toml() + (
         '[[traffic]]\nname = "training"\nkind = "collective"\nfrom = "client"\n'
-        'collective = "ring-all-reduce"\nsize = "10KB"\nrounds = 2\nstart = "2ms"\n'
+        'collective = "all-reduce"\nsize = "10KB"\nrounds = 2\nstart = "2ms"\n'
     )
     result = incast.run(incast.Scenario.parse(text, "ring.toml"), "timely")
     assert result.table("iterations")["finished"].to_list() == [1, 1]
@@ -77,7 +77,7 @@ RING = """
 title = "A ring of four hosts"
 run = { duration = "100us", schemes = ["line-rate"] }
 switch = { buffer = "4MB" }
-traffic = [{ kind = "collective", from = "host", collective = "ring-all-reduce", size = "40KB" }]
+traffic = [{ kind = "collective", from = "host", collective = "all-reduce", size = "40KB" }]
 
 [network.star]
 hosts = [{ name = "host", count = 4, rate = "100Gbps", delay = "1us" }]

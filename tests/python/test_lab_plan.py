@@ -333,7 +333,7 @@ AFTER = LISTED.replace(
         (CALLS.replace("load = 0.5", "outstanding = 1"), r"requests \(requests\) posts .* a load"),
         ('kind = "ping-pong"\nfrom = "sender0"\nto = "receiver"\nsize = "1KB"\nrounds = 2',
          "posts messages when others have ended"),
-        ('kind = "collective"\nfrom = "sender"\ncollective = "ring-all-reduce"\nsize = "1KB"',
+        ('kind = "collective"\nfrom = "sender"\ncollective = "all-reduce"\nsize = "1KB"',
          "posts messages when others have ended"),
         (AFTER, "flows without after"),
     ],

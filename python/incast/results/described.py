@@ -79,7 +79,7 @@ deadline = "100us"
 [[traffic]]
 kind = "collective"
 from = "host"
-collective = "ring-all-reduce"
+collective = "all-reduce"
 size = "10KB"
 """
 

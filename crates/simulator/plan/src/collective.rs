@@ -3,6 +3,7 @@
 //! An algorithm is a file. It says which blocks of the data a rank sends and takes, and which of
 //! them wait for which. A [`Pen`] turns blocks into messages of a script.
 
+mod amount;
 mod barrier;
 mod direct;
 mod halving;
@@ -17,6 +18,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::part::Script;
+pub use amount::Amount;
 #[cfg(test)]
 pub(crate) use pen::Meanings;
 use pen::{Block, Pen};
@@ -48,7 +50,7 @@ pub struct Collective {
     pub skew: f64,
 }
 
-/// The operations.
+/// The operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
@@ -72,7 +74,7 @@ pub enum Operation {
     SendReceive,
 }
 
-/// The algorithms.
+/// The algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
@@ -138,6 +140,23 @@ impl Operation {
             Self::AllToAllV => "all-to-all-v",
             Self::Barrier => "barrier",
             Self::SendReceive => "send-receive",
+        }
+    }
+}
+
+impl Algorithm {
+    /// The algorithm's name in scenarios.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::Tree => "tree",
+            Self::DoubleTree => "double-tree",
+            Self::HalvingDoubling => "halving-doubling",
+            Self::Hierarchical => "hierarchical",
+            Self::Halving => "halving",
+            Self::Doubling => "doubling",
+            Self::Chain => "chain",
+            Self::Direct => "direct",
         }
     }
 }

@@ -27,6 +27,10 @@ pub mod purpose {
     pub const REQUESTS: &str = "requests";
     /// Think times of a client, by traffic and host.
     pub const THINK_TIMES: &str = "think times";
+    /// The order of the hosts of a collective, by traffic.
+    pub const PLACEMENT: &str = "placement";
+    /// The jitter of rounds, by traffic and host.
+    pub const ROUND_JITTER: &str = "jitter of rounds";
     /// Deadlines of messages and requests, by traffic and, but for incasts, host.
     pub const DEADLINES: &str = "deadlines";
     /// The seed of a switch's hash of flows, by switch.
@@ -46,7 +50,7 @@ pub mod purpose {
     pub const LOSS: &str = "loss";
 
     #[cfg(test)]
-    pub(super) const ALL: [&str; 17] = [
+    pub(super) const ALL: [&str; 19] = [
         HOST,
         FLOW_LABEL,
         CONNECTION,
@@ -56,6 +60,8 @@ pub mod purpose {
         INCASTS,
         REQUESTS,
         THINK_TIMES,
+        PLACEMENT,
+        ROUND_JITTER,
         DEADLINES,
         ECMP,
         SPRAYING,
@@ -157,6 +163,6 @@ mod tests {
         let streams = first.len();
         first.sort_unstable();
         first.dedup();
-        assert_eq!((streams, first.len()), ((17 + 4) * 40 * 2, streams));
+        assert_eq!((streams, first.len()), ((19 + 4) * 40 * 2, streams));
     }
 }

@@ -79,10 +79,10 @@ pub use threads::{Threads, ThreadsError};
 pub use topology::settings::*;
 pub use topology::{Cable, GraphLink, HostGroup, NETWORKS, Network, NodeGroup, Uplink, topology};
 pub use traffic::{
-    After, AfterEvent, Amount, Collective, CollectiveOperation, Common, Connections, Counts,
-    Deadline, DeadlineLaw, Demand, Destinations, FanOut, FlowList, Incast, ListedFlow, LoadOf,
-    Opens, PingPong, Poisson, Requests, ResolvedTraffic, SharedScheme, TRAFFIC_KINDS, Traffic,
-    TrafficKind, TrafficScheme, Urgent, amounts, counts, hosts_of,
+    After, AfterEvent, Amount, Collective, Common, Connections, Counts, Deadline, DeadlineLaw,
+    Demand, Destinations, FanOut, FlowList, Incast, ListedFlow, LoadOf, Opens, PingPong, Placement,
+    PlacementOrder, Poisson, Requests, ResolvedTraffic, SharedScheme, Straggler, TRAFFIC_KINDS,
+    Traffic, TrafficKind, TrafficScheme, Urgent, amounts, counts, hosts_of,
 };
 pub use transport::{
     Ecn, Nic, Recovery, Signal, SignalKind, Stack, Stream, StreamPreset, Transport, TransportKind,

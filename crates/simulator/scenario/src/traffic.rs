@@ -36,7 +36,7 @@ use serde::Deserialize;
 
 pub use amount::{Amount, Opens, amounts};
 pub use checked::{Counts, counts};
-pub use collective::{Collective, CollectiveOperation};
+pub use collective::{Collective, Placement, PlacementOrder, Straggler};
 pub use connections::Connections;
 pub use context::hosts_of;
 pub use deadline::{Deadline, DeadlineLaw};

@@ -412,7 +412,7 @@ impl Draw {
                 self.of(&["100B", "5KB", "40KB"]),
             ),
             4 => format!(
-                "kind = \"collective\"\nfrom = \"h[0-3]\"\ncollective = \"ring-all-reduce\"\n\
+                "kind = \"collective\"\nfrom = \"h[0-3]\"\ncollective = \"all-reduce\"\n\
                  size = \"{}\"\nrounds = 3\n",
                 self.of(&["4KB", "64KB"]),
             ),

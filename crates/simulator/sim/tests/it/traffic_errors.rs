@@ -60,7 +60,7 @@ size = "20KB"
 kind = "collective"
 name = "ring"
 from = "host"
-collective = "ring-all-reduce"
+collective = "all-reduce"
 size = "1MB"
 rounds = 2
 
@@ -221,6 +221,58 @@ fn a_traffic_is_of_one_kind_and_has_its_settings_alone() {
             (34, 15),
             &["a load is an open loop, outstanding a closed one"],
         ),
+    ]);
+}
+
+#[test]
+fn a_collective_has_an_algorithm_and_groups_that_fit() {
+    let ring = "collective = \"all-reduce\"";
+    let rounds = |text: &'static str, column, sentence: &'static str| -> Case {
+        ("rounds = 2", text, (56, column), Box::leak(Box::new([sentence])))
+    };
+    check(&[
+        (
+            ring,
+            "collective = \"ring-all-reduce\"",
+            (54, 14),
+            &["is written collective = \"all-reduce\", with algorithm = \"ring\""],
+        ),
+        (ring, "collective = \"all-reduces\"", (54, 14), &["all-reduces"]),
+        (
+            "rounds = 2",
+            "algorithm = \"halving\"",
+            (56, 13),
+            &["halving is no algorithm of all-reduce; expected ring or tree or double-tree"],
+        ),
+        (
+            "rounds = 2",
+            "algorithm = \"hierarchical\"",
+            (50, 1),
+            &["hierarchical has no node; set the number of hosts in one, such as node = 8"],
+        ),
+        rounds("node = 4", 8, "algorithm = \"hierarchical\" alone has one; take it out"),
+        rounds("window = 4", 10, "an all-to-all alone has one; take it out"),
+        rounds("skew = 0.5", 8, "all-to-all-v alone has one; take it out"),
+        rounds("root = 1", 8, "broadcast and reduce alone have one; take it out"),
+        rounds("channels = 65", 12, "65 is out of range; expected 1 to 64"),
+        rounds("group = 3", 9, "groups of 3 do not divide the 8 hosts of `from`"),
+        rounds("groups = [4, 3]", 10, "groups take 7 hosts of the 8 of `from`; expected all"),
+        rounds("groups = [7, 1]", 10, "a group of 1; expected at least 2 hosts"),
+        rounds(
+            "placement = \"sprea\"",
+            13,
+            "expected \"packed\", \"spread\", \"random\", or a list",
+        ),
+        rounds("placement = [\"host0\", \"host0\"]", 13, "\"host0\" comes twice; take one of"),
+        rounds("placement = [\"host0\"]", 13, "1 of the 8 hosts of `from`; expected all"),
+        rounds("placement = [\"host9\"]", 13, "unknown host \"host9\""),
+        rounds("stragglers = [{ hosts = \"host9\" }]", 14, "unknown host \"host9\""),
+        rounds(
+            "stragglers = [{ hosts = \"host1\", factor = 0.5 }]",
+            14,
+            "factor 0.5 is out of range; expected 1 to 1000",
+        ),
+        ("size = \"1MB\"\nrounds = 2", "rounds = 2", (50, 1), &["all-reduce has no size; set it"]),
     ]);
 }
 

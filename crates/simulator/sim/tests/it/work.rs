@@ -9,6 +9,7 @@ mod arrivals;
 mod arrivals_to_whom;
 mod causality;
 mod collective;
+mod collectives;
 mod deadlines;
 mod drain;
 mod everything;

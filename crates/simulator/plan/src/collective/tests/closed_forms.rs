@@ -1,7 +1,7 @@
 //! The bytes that ranks send, by the closed forms of the algorithms.
 
 use super::{all, nodes, part_of, script};
-use crate::collective::{Algorithm, Collective, Operation};
+use crate::collective::{Algorithm, Amount, Collective, Operation};
 use crate::steps::Step;
 
 /// The bytes that each rank sends.
@@ -134,4 +134,46 @@ fn tree_degrees(ranks: u64) -> Vec<u64> {
         degrees[parent as usize] += 1;
     }
     degrees
+}
+
+#[test]
+fn amounts_are_those_of_the_steps() {
+    for (ranks, bytes) in [(2, 1), (5, 99_999), (8, 1 << 20), (12, 30_000), (32, 123_456)] {
+        for collective in all() {
+            let several = Collective { channels: 3, chunk: Some(777), skew: 0.0, ..collective };
+            for collective in [collective, several].into_iter().flat_map(|one| nodes(one, ranks)) {
+                let numbers: Vec<_> = (0..ranks).collect();
+                let mut counted = Amount::default();
+                for me in 0..ranks as usize {
+                    let part = script(&collective, &numbers, me, bytes).0.finish(&[]);
+                    counted.connections += part.to.len() as u64;
+                    let sends = part.steps.all().iter().filter_map(|step| match step {
+                        Step::Send { bytes, .. } => Some(*bytes),
+                        Step::Await { .. } | Step::Compute(_) => None,
+                    });
+                    counted.messages += sends.clone().count() as u64;
+                    counted.bytes += sends.sum::<u64>();
+                }
+                let told = collective.amount(u64::from(ranks), bytes);
+                let halves = matches!(
+                    collective.algorithm,
+                    Algorithm::HalvingDoubling | Algorithm::Halving | Algorithm::Doubling
+                ) && collective.operation != Operation::Barrier;
+                let case = format!("{collective:?} of {ranks} ranks, {bytes} B");
+                if halves || collective.operation == Operation::AllToAllV {
+                    let near = |told: u64, counted: u64| {
+                        told >= counted / 2 && told <= 2 * counted + u64::from(ranks) * 3
+                    };
+                    let all = [
+                        (told.connections, counted.connections),
+                        (told.messages, counted.messages),
+                        (told.bytes, counted.bytes),
+                    ];
+                    assert!(all.iter().all(|&(a, b)| near(a, b)), "{case}: {told:?}, {counted:?}");
+                } else {
+                    assert_eq!(told, counted, "{case}");
+                }
+            }
+        }
+    }
 }

@@ -71,7 +71,7 @@ const TRAFFIC: [&str; 9] = [
     "kind = \"requests\"\nfrom = \"h[0-2]\"\nto = \"h\"\noutstanding = 2\nthink_time = \"9us\"\nsizes = { uniform = [\"1KB\", \"20KB\"] }",
     "kind = \"connections\"\nfrom = \"h[1-4]\"\nto = \"h\"\nfan_out = 2\nconnections = 2\nstart_spread = \"30us\"\nmessage = \"8KB\"\ncount = 200\nevery = \"25us\"",
     "kind = \"connections\"\nfrom = \"h[0-3]\"\nto = \"h5\"\noperation = \"read\"",
-    "kind = \"collective\"\nfrom = \"h[0-3]\"\ncollective = \"ring-all-reduce\"\nsize = \"40KB\"\nrounds = 30\ncompute = \"5us\"",
+    "kind = \"collective\"\nfrom = \"h[0-3]\"\ncollective = \"all-reduce\"\nsize = \"40KB\"\nrounds = 30\ncompute = \"5us\"",
     "kind = \"flows\"\nlist = [{ from = \"h0\", to = \"h4\", size = \"30KB\", id = 1 }, \
      { from = \"h4\", to = \"h1\", size = \"20KB\", after = { all = [1] } }, { from = \"h2\", to = \"h5\" }]",
 ];

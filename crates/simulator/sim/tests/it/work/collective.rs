@@ -14,7 +14,7 @@ fn ring(hosts: u32, settings: &str) -> String {
 /// A ring around all hosts.
 fn around(settings: &str) -> String {
     format!(
-        "[[traffic]]\nfrom = \"host\"\nkind = \"collective\"\ncollective = \"ring-all-reduce\"\n{settings}"
+        "[[traffic]]\nfrom = \"host\"\nkind = \"collective\"\ncollective = \"all-reduce\"\n{settings}"
     )
 }
 

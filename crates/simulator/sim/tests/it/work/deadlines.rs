@@ -122,7 +122,7 @@ fn messages_of_all_kinds_have_deadlines() {
     };
     let all = [
         from("connections", "from = \"host0\"\nto = \"host1\"\nmessage = \"1KB\"\ncount = 9"),
-        from("collective", "from = \"host\"\ncollective = \"ring-all-reduce\"\nsize = \"9KB\""),
+        from("collective", "from = \"host\"\ncollective = \"all-reduce\"\nsize = \"9KB\""),
         from("ping-pong", "from = \"host0\"\nto = \"host1\"\nsize = \"1KB\"\nrounds = 5"),
         from(
             "flows",

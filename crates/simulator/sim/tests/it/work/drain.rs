@@ -67,7 +67,7 @@ fn flows_without_end_go_on_and_are_not_waited_for() {
 #[test]
 fn what_has_begun_goes_on() {
     // A collective has its rounds, and a flow after others starts, although the duration is over.
-    let rounds = "[[traffic]]\nkind = \"collective\"\ncollective = \"ring-all-reduce\"\n\
+    let rounds = "[[traffic]]\nkind = \"collective\"\ncollective = \"all-reduce\"\n\
                   from = \"host\"\nsize = \"1MB\"\nrounds = 3\ncompute = \"50us\"\n";
     let report = ten("10ms", rounds);
     assert_eq!(counts(&report, "requests", "finished"), [1; 9]);

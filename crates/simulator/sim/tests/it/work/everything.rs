@@ -85,7 +85,7 @@ const EVERYTHING: &str = r#"
     [[traffic]]
     kind = "collective"
     from = "host"
-    collective = "ring-all-reduce"
+    collective = "all-reduce"
     size = "64KB"
     rounds = 2
     compute = "20us"

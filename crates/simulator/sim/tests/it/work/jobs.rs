@@ -8,7 +8,7 @@ use crate::common::{counts, numbers, ps, run, texts};
 /// A ring of four hosts around a star, 100 Gb/s and 1 us per link, that sums up 4 KB.
 fn ring(settings: &str) -> String {
     let traffic = "[[traffic]]\nname = \"training\"\nfrom = \"host\"\nkind = \"collective\"\n\
-                   collective = \"ring-all-reduce\"\nsize = \"4KB\"\n";
+                   collective = \"all-reduce\"\nsize = \"4KB\"\n";
     star(4, "2ms", &format!("{traffic}{settings}"))
 }
 

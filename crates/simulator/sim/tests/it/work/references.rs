@@ -202,7 +202,7 @@ fn a_request_ends_with_the_last_of_its_messages() {
 
 #[test]
 fn rounds_whose_messages_wait_for_others_have_no_ideal() {
-    let ring = "[[traffic]]\nkind = \"collective\"\nfrom = \"host\"\ncollective = \"ring-all-reduce\"\n\
+    let ring = "[[traffic]]\nkind = \"collective\"\nfrom = \"host\"\ncollective = \"all-reduce\"\n\
                 size = \"1MB\"\nrounds = 2";
     let report = run(&star(4, "5ms", &format!("[measure]\nideal = true\n{ring}")));
     let found = numbers(&report, "requests", "fluid_us");

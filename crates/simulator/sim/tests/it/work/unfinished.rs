@@ -108,7 +108,7 @@ fn requests_incasts_and_rounds_that_are_not_complete_have_rows() {
         "[[traffic]]\nname = \"ask\"\nfrom = \"host0\"\nto = \"host\"\n\
          kind = \"requests\"\noutstanding = 2\nfan_out = 2\nsizes = { fixed = \"1MB\" }\n\
          [[traffic]]\nname = \"burst\"\nfrom = \"host\"\nkind = \"incast\"\nload = 0.5\nsenders = 4\nsize = \"100KB\"\n\
-         [[traffic]]\nname = \"reduce\"\nfrom = \"host\"\nkind = \"collective\"\ncollective = \"ring-all-reduce\"\nsize = \"10MB\"\n",
+         [[traffic]]\nname = \"reduce\"\nfrom = \"host\"\nkind = \"collective\"\ncollective = \"all-reduce\"\nsize = \"10MB\"\n",
     ));
     let (kinds, finished) =
         (texts(&report, "requests", "kind"), counts(&report, "requests", "finished"));
