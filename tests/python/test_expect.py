@@ -35,7 +35,7 @@ STAR = """
 title = "Four hosts"
 run = { duration = "1ms", schemes = ["line-rate"] }
 switch = { buffer = "4MB", pfc = { enabled = true } }
-traffic = [{ kind = "collective", from = "host", collective = "ring-all-reduce", size = "1MB" }]
+traffic = [{ kind = "collective", from = "host", collective = "all-reduce", size = "1MB" }]
 
 [network.star]
 hosts = [{ name = "host", count = 4, rate = "100Gbps", delay = "1us" }]

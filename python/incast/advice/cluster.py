@@ -166,7 +166,7 @@ mtu = "{_USUAL["mtu"]}"
 [[traffic]]
 kind = "collective"
 from = "gpu"
-collective = "ring-all-reduce"
+collective = "all-reduce"
 size = "1MB"
 """
     last = nodes * gpus - 1

@@ -149,7 +149,7 @@ fn amounts_are_those_of_the_steps() {
                     counted.connections += part.to.len() as u64;
                     let sends = part.steps.all().iter().filter_map(|step| match step {
                         Step::Send { bytes, .. } => Some(*bytes),
-                        Step::Await { .. } | Step::Compute(_) => None,
+                        _ => None,
                     });
                     counted.messages += sends.clone().count() as u64;
                     counted.bytes += sends.sum::<u64>();
