@@ -11,6 +11,7 @@ use incast_sim::foreign::{
     self, ForeignError, Format, HpccConfig, HpccFct, HpccFlows, HpccPfc, HpccResults, HpccTopology,
     HpccTrace, HtsimMatrix, HtsimTopology, Options,
 };
+use incast_sim::scenario::foreign::job::{JobFile, JobSource};
 use incast_sim::scenario::{Document, ScenarioError};
 use incast_sim::workload::{Interpolation, SizeTable, Unit};
 
@@ -21,10 +22,11 @@ const NEXT: &str = "%%\n";
 pub(crate) type Target = fn(&[u8]);
 
 /// The targets by name, which is that of their corpus.
-pub(crate) const TARGETS: [(&str, Target); 5] = [
+pub(crate) const TARGETS: [(&str, Target); 6] = [
     ("scenario", scenario),
     ("foreign", foreign),
     ("import", import),
+    ("job", job),
     ("quantity", quantity),
     ("workload", workload),
 ];
@@ -126,6 +128,18 @@ pub(crate) fn import(data: &[u8]) {
         if let (Err(error), false) = (scenario, told) {
             panic!("{error}\n{}", imported.scenario_toml);
         }
+    }
+}
+
+/// The trace of a job, in one file. The graph that is read can be written as steps: each rank has an order.
+pub(crate) fn job(data: &[u8]) {
+    let bytes = Box::new(std::io::Cursor::new(data.to_vec()));
+    let file = JobFile { name: "f".into(), bytes };
+    let mut files = std::iter::once(Ok(file));
+    let source = JobSource { format: None, files: &mut files, groups: None, size: None };
+    let Some(graph) = read(foreign::job(source).and_then(|graph| graph.checked())) else { return };
+    for (rank, nodes) in (0..).zip(&graph.ranks) {
+        assert_eq!(graph.order(rank).len(), nodes.nodes().len());
     }
 }
 

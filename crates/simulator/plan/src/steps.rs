@@ -122,11 +122,6 @@ impl Listing {
 }
 
 impl Steps {
-    /// All steps, in the order of listing.
-    pub fn iter(&self) -> impl Iterator<Item = &Step> {
-        self.all.iter()
-    }
-
     /// Whether a step awaits an outcome of this kind on a slot.
     pub fn awaits(&self, outcome: Outcome) -> bool {
         let awaits =

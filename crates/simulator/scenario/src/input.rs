@@ -1,5 +1,7 @@
 //! The files that a scenario names, and their texts: only regular files, up to a certain size.
 
+pub(crate) mod traces;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -22,6 +24,12 @@ pub(crate) enum InputError {
         /// The reason.
         reason: TextError,
     },
+    /// A large file that is not the one which the run has read.
+    #[error(
+        "{} is not the file that the run has read, of which it kept no copy; put that in its place",
+        .0.display()
+    )]
+    Changed(PathBuf),
     /// A file of another simulator that cannot be converted.
     #[error(transparent)]
     Foreign(#[from] ForeignError),
@@ -35,7 +43,7 @@ pub(crate) enum InputError {
 pub(crate) enum TextError {
     /// The system refuses to read it.
     #[error(transparent)]
-    System(std::io::Error),
+    System(#[from] std::io::Error),
     /// Other bytes.
     #[error("not a text in UTF-8")]
     NotText,
@@ -100,10 +108,8 @@ impl Files {
         if let Some(text) = self.texts.get(path) {
             return Ok(text.clone());
         }
+        self.one_name(path)?;
         let name = base_name(path);
-        if let Some(other) = self.texts.keys().find(|other| base_name(other) == name) {
-            return Err(InputError::OneName(other.clone(), path.to_owned()));
-        }
         // A stored result keeps base names only.
         if let Some(text) = self.known.get(path).or_else(|| self.known.get(name)) {
             self.texts.insert(path.to_owned(), text.clone());
@@ -117,11 +123,33 @@ impl Files {
         self.texts.insert(path.to_owned(), text.clone());
         Ok(text)
     }
+
+    /// Refuses a file of the name of another one, since a run's directory could keep only one.
+    fn one_name(&self, path: &str) -> Result<(), InputError> {
+        let name = base_name(path);
+        match self.texts.keys().find(|other| base_name(other) == name) {
+            Some(other) => Err(InputError::OneName(other.clone(), path.to_owned())),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The name of a file without its folder.
 pub(crate) fn base_name(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
+}
+
+/// Refuses what is no regular file, or has more than `most` bytes.
+fn regular(path: &Path, most: u64) -> Result<(), TextError> {
+    let about = std::fs::metadata(path)?;
+    if !about.is_file() {
+        let what = if about.is_dir() { "a directory" } else { "a device or a pipe" };
+        return Err(TextError::Irregular(what));
+    }
+    if about.len() > most {
+        return Err(TextError::TooLong(most));
+    }
+    Ok(())
 }
 
 /// The text of a file, or the reason why it cannot be read. Devices and pipes are refused, since
@@ -131,14 +159,7 @@ pub(super) fn text(path: &Path, most: u64) -> Result<String, TextError> {
         ErrorKind::InvalidData => TextError::NotText,
         _ => TextError::System(error),
     };
-    let about = std::fs::metadata(path).map_err(said)?;
-    if !about.is_file() {
-        let what = if about.is_dir() { "a directory" } else { "a device or a pipe" };
-        return Err(TextError::Irregular(what));
-    }
-    if about.len() > most {
-        return Err(TextError::TooLong(most));
-    }
+    regular(path, most)?;
     let mut text = String::new();
     // Some files of the system claim to be empty, and some have no end.
     let read = File::open(path).map_err(said)?.take(most + 1).read_to_string(&mut text);

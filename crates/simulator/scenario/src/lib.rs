@@ -63,6 +63,7 @@ pub use incast_queue::management::{
 };
 pub use incast_schema::{Place, suggestion};
 pub use input::INPUTS;
+pub use input::traces::Asked as AskedJob;
 pub use islands::Island;
 pub use links::OwnLink;
 pub use measure::{MOST_SERIES_ROWS, Measure};
@@ -80,9 +81,9 @@ pub use topology::settings::*;
 pub use topology::{Cable, GraphLink, HostGroup, NETWORKS, Network, NodeGroup, Uplink, topology};
 pub use traffic::{
     After, AfterEvent, Amount, Collective, Common, Connections, Counts, Deadline, DeadlineLaw,
-    Demand, Destinations, FanOut, FlowList, Incast, ListedFlow, LoadOf, Opens, PingPong, Placement,
-    PlacementOrder, Poisson, Requests, ResolvedTraffic, SharedScheme, Straggler, TRAFFIC_KINDS,
-    Traffic, TrafficKind, TrafficScheme, Urgent, amounts, counts, hosts_of,
+    Demand, Destinations, FanOut, FlowList, Incast, Job, ListedFlow, LoadOf, Opens, PingPong,
+    Placement, PlacementOrder, Poisson, Requests, ResolvedTraffic, SharedScheme, Straggler,
+    TRAFFIC_KINDS, Traffic, TrafficKind, TrafficScheme, Urgent, amounts, counts, hosts_of,
 };
 pub use transport::{
     Ecn, Nic, Recovery, Signal, SignalKind, Stack, Stream, StreamPreset, Transport, TransportKind,

@@ -43,6 +43,7 @@ pub use deadline::{Deadline, DeadlineLaw};
 pub use demand::Demand;
 pub use flows::{After, AfterEvent, FlowList, ListedFlow};
 pub use incast::Incast;
+pub use job::Job;
 pub use peers::Destinations;
 pub use ping_pong::PingPong;
 pub use poisson::{LoadOf, Poisson};

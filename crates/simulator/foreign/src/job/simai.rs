@@ -1,8 +1,8 @@
 //! Workloads of `SimAI`: the layers of a model, with their times and collectives.
 //!
 //! A round is a forward pass over the layers, and then a backward pass from the last layer to the
-//! first. Forward and input-gradient collectives hold up the next layer. Weight-gradient collectives
-//! go on beside the backward pass, and the update of a layer comes after its own.
+//! first. Forward and input-gradient collectives hold up the next layer. Weight-gradient
+//! collectives go on beside the backward pass, and the update of a layer comes after its own.
 
 use incast_cc::Span;
 use incast_scenario::foreign::job::{Draft, JobGraph, Naming, Node, Operation};

@@ -11,6 +11,7 @@ macro_rules! kinds {
             requests::Requests,
             incast::Incast,
             collective::Collective,
+            job::Job,
             ping_pong::PingPong,
             flows::FlowList,
         }

@@ -27,5 +27,6 @@ mod references;
 mod requests;
 mod setting;
 mod sharing;
+mod traces;
 mod unfinished;
 mod windows;

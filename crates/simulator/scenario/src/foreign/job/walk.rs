@@ -82,8 +82,8 @@ struct Meeting {
 }
 
 /// Checks that every node begins, whatever the times are. Receives of one way take messages in the
-/// order of the file. A job with receives from any rank is not looked at, since its order depends on
-/// times.
+/// order of the file. A job with receives from any rank is not looked at, since its order depends
+/// on times.
 pub(super) fn all_begin(job: &JobGraph) -> Result<(), ForeignError> {
     if job.ranks.iter().any(|rank| rank.nodes().iter().any(|node| node.is_open())) {
         return Ok(());
