@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from incast.api.control import CongestionControl, parameter
     from incast.api.costs import CostError, CostWarning
     from incast.api.expecting import expect
+    from incast.api.goal import run_job
     from incast.api.imports import read_foreign
     from incast.api.interruption import Interrupted
     from incast.api.result import Result, Results, open_result
@@ -81,6 +82,7 @@ _NAMES = {
     "api.control": "CongestionControl parameter",
     "api.costs": "CostError CostWarning",
     "api.expecting": "expect",
+    "api.goal": "run_job",
     "api.imports": "read_foreign",
     "api.interruption": "Interrupted",
     "api.result": "Result Results open_result",
@@ -149,6 +151,7 @@ __all__ = [
     "pias_thresholds",
     "read_foreign",
     "run",
+    "run_job",
     "saturate",
     "schema",
     "shipped",

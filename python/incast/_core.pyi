@@ -306,6 +306,12 @@ class Scenario:
     def drain_s(self) -> float | None:
         """The most time after `duration_s` for messages under way, in seconds; None without."""
 
+    def job_connections(self, number: int) -> list[tuple[int, int, int]] | None:
+        """The connections of the job that is this traffic, in the order of their flows.
+
+        Each is the sending rank, the receiving rank, and the tag. None of any other traffic.
+        """
+
     @property
     def inputs(self) -> dict[str, str]:
         """The texts of the files that it names, by their names without folder."""
@@ -477,6 +483,29 @@ def read_results(file: str, text: str, kind: str | None = ...) -> Table | None:
 
     Without a kind, `hpcc-fct` or `hpcc-pfc`, the first line tells. None if it is of no such file,
     or the kind is one of files for scenarios. Raises `ScenarioError`.
+    """
+
+def is_job(head: bytes) -> bool:
+    """Whether a file that begins with these bytes may be the trace of a job."""
+
+def import_job(
+    path: str,
+    *,
+    format: str | None = None,  # noqa: A002
+    groups: str | None = None,
+    size: int | None = None,
+    rate_bps: int | None = None,
+    delay_ps: int | None = None,
+    topology: tuple[str, str] | None = None,
+    scheme: str | None = None,
+    folder: os.PathLike[str] = ...,
+) -> tuple[str, list[str]]:
+    """Makes a scenario of the trace of a job.
+
+    `path` is one file, or has `{rank}` in place of the number where each rank has one. `rate_bps`
+    and `delay_ps` are of links around one switch, which `topology` takes the place of, a file of
+    htsim: its path and its text. Paths count from `folder`. Returns the scenario as TOML and notes.
+    Raises `ScenarioError`.
     """
 
 def restore_scenario(text: str, file: str, inputs: Mapping[str, str]) -> Scenario:

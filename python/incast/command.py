@@ -12,6 +12,15 @@ if TYPE_CHECKING:
 
 def main() -> "NoReturn":
     """Runs the command `incast`."""
+    _start("incast.cli")
+
+
+def goal() -> "NoReturn":
+    """Runs the command `incast-goal`."""
+    _start("incast.cli.goal")
+
+
+def _start(module: str) -> "NoReturn":
     leaving.begin()
     loading.begin()
     if sys.platform == "win32":
@@ -19,7 +28,7 @@ def main() -> "NoReturn":
         for one in (sys.stdout, sys.stderr):
             one.reconfigure(encoding="utf-8")
     with leaving.at_once():
-        run = loading.module("incast.cli").main
+        run = loading.module(module).main
     try:
         run()
     except SystemExit:

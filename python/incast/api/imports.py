@@ -17,6 +17,8 @@ from incast.results import store
 from incast.results.tables import frame
 
 _SCENARIO = "scenario.toml"
+_RANK = "{rank}"
+_JOBS = ("goal", "chakra", "msccl", "simai")
 _NAMED = re.compile(r"^[ \t]*(TOPOLOGY_FILE|FLOW_FILE|TRACE_FILE)[ \t]+(\S+)", re.MULTILINE)
 """The files that a configuration of HPCC's simulator reads."""
 
@@ -28,13 +30,18 @@ def import_files(
     *,
     simulator: str | None = None,
     force: bool = False,
+    groups: Path | None = None,
+    size: int | None = None,
 ) -> tuple[list[Path], list[str]]:
     """Writes what `files` make: the table of a file of results, or else a scenario.
 
-    `simulator` says whose files they are where the text may be of two. Returns what was written,
-    and notes on what was not taken over. Nothing is overwritten unless `force` says so, and the
-    files that are read never are.
+    `simulator` says whose files they are where the text may be of two; `groups` and `size` belong
+    to the trace of a job. Returns what was written, and notes on what was not taken over. Nothing
+    is overwritten unless `force` says so, and the files that are read never are.
     """
+    if groups or size or _is_job(files, formats):
+        out = Path(_SCENARIO) if out is None else out
+        return _write_job(files, formats, out, force=force, groups=groups, size=size)
     if len(files) == 1 and len(formats) < 2:
         table = _core.read_results(str(files[0]), inputs.text(files[0]), *formats)
         if table is not None:
@@ -94,6 +101,52 @@ def write(
     for path, text in planned:
         _write(path, text)
     return [path for path, _ in planned], [*found, *notes]
+
+
+def _is_job(files: Sequence[Path], formats: Sequence[str]) -> bool:
+    """Whether they are the trace of a job: by the name of their format, or by how they begin."""
+    if formats:
+        return formats[0] in _JOBS
+    first = Path(str(files[0]).replace(_RANK, "0"))
+    try:
+        with first.open("rb") as opened:
+            return _core.is_job(opened.read(4096))
+    except OSError:
+        return False  # whoever reads it says so
+
+
+def _write_job(
+    files: Sequence[Path],
+    formats: Sequence[str],
+    out: Path,
+    *,
+    force: bool,
+    groups: Path | None,
+    size: int | None,
+) -> tuple[list[Path], list[str]]:
+    """Writes the scenario of a job, which reads the trace where it is."""
+    topologies = [file for file in files if file.suffix == ".topo"]
+    traces = [file for file in files if file.suffix != ".topo"]
+    if len(traces) != 1 or len(topologies) > 1 or len(formats) > 1:
+        raise ScenarioError(
+            f"{', '.join(map(str, files))}: a job has one trace, with {_RANK} in its name where "
+            "each rank has a file, and at most one topology (.topo); name those"
+        )
+    beside = [os.path.relpath(file, out.parent) for file in (*traces, *topologies)]
+    read = {file.resolve() for file in files}
+    _check(out, read, force=force)
+    _check_folder(out.parent)
+    topology = (beside[1], inputs.text(topologies[0])) if topologies else None
+    toml, notes = _core.import_job(
+        beside[0],
+        format=formats[0] if formats else None,
+        groups=None if groups is None else os.path.relpath(groups, out.parent),
+        size=size,
+        topology=topology,
+        folder=out.parent,
+    )
+    _write(out, toml)
+    return [out], notes
 
 
 def _followed(files: Sequence[Path]) -> tuple[list[Path], list[str]]:

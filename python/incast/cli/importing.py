@@ -14,8 +14,9 @@ def import_(
         typer.Argument(
             metavar="FILE...",
             help="Configuration, topology, flows and trace of HPCC's simulator or a relative, or "
-            "htsim's .cm and .topo; or HPCC's fct.txt or pfc.txt alone. A configuration alone "
-            "brings the files that it names.",
+            "htsim's .cm and .topo; or HPCC's fct.txt or pfc.txt alone; or the trace of a job "
+            "(GOAL, Chakra, MSCCL, SimAI), perhaps with a .topo. A configuration alone brings the "
+            "files that it names.",
         ),
     ],
     formats: Annotated[
@@ -34,6 +35,17 @@ def import_(
             help="Whose flows they are where the text may be of two: hpcc, ns3-rdma or htsim.",
         ),
     ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The ranks of each process group of a Chakra trace, in JSON.",
+        ),
+    ] = None,
+    size: Annotated[
+        int | None,
+        typer.Option(metavar="BYTES", min=1, help="The size of the data of an MSCCL algorithm."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -44,12 +56,12 @@ def import_(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
 ) -> None:
-    """Make a scenario, or a table, of another simulator's files.
+    """Make a scenario, or a table, of another simulator's files, or of the trace of a job.
 
     Files of results become a table. What was not taken over is said.
     """
     written, notes = late.imports.import_files(
-        files, formats or (), out, simulator=simulator, force=force
+        files, formats or (), out, simulator=simulator, force=force, groups=groups, size=size
     )
     for note in notes:
         print(f"note: {note}")

@@ -1,6 +1,10 @@
 //! Files of other simulators.
 
-use incast_sim::foreign::{Format, HpccResults, Kind, Options, import};
+use std::path::PathBuf;
+
+use incast_cc::{Rate, Span};
+use incast_sim::foreign::{Format, HpccResults, JobFormat, JobOptions, Kind, Options, import};
+use incast_sim::scenario::AskedJob;
 use pyo3::prelude::*;
 
 use crate::errors::ScenarioError;
@@ -47,6 +51,51 @@ pub(crate) fn import_files(
     Ok((imported.scenario_toml, imported.files, imported.notes))
 }
 
+/// Whether a file that begins with these bytes may be the trace of a job.
+#[pyfunction]
+pub(crate) fn is_job(head: &[u8]) -> bool {
+    incast_sim::foreign::is_job(head)
+}
+
+/// Makes a scenario of the trace of a job: `path` is one file, or has `{rank}` in place of the
+/// number where each rank has one.
+///
+/// `rate_bps` and `delay_ps` are of links around one switch, which `topology` takes the place of, a
+/// file of htsim: its path and its text. Paths count from `folder`. Returns the scenario as TOML and
+/// notes. Raises `ScenarioError`.
+#[pyfunction]
+#[pyo3(signature = (
+    path, *, format = None, groups = None, size = None, rate_bps = None, delay_ps = None,
+    topology = None, scheme = None, folder = PathBuf::new()
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts tuples by value")]
+pub(crate) fn import_job(
+    path: &str,
+    format: Option<&str>,
+    groups: Option<&str>,
+    size: Option<u64>,
+    rate_bps: Option<u64>,
+    delay_ps: Option<u64>,
+    topology: Option<(String, String)>,
+    scheme: Option<&str>,
+    folder: PathBuf,
+) -> PyResult<(String, Vec<String>)> {
+    let named = |name: &str| JobFormat::named(name).ok_or_else(|| unknown(name));
+    let format = format.map(named).transpose()?;
+    let asked = AskedJob { path, format, groups, size };
+    let usual = JobOptions::default();
+    let options = JobOptions {
+        folder: &folder,
+        rate: rate_bps.map_or(usual.rate, Rate::from_bps),
+        delay: delay_ps.map_or(usual.delay, Span::from_ps),
+        topology: topology.as_ref().map(|(path, text)| (path.as_str(), text.as_str())),
+        scheme: scheme.unwrap_or(usual.scheme),
+    };
+    incast_sim::foreign::import_job(&asked, &options)
+        .map_err(|error| ScenarioError::new_err(error.to_string()))
+}
+
 /// The table in a file of results of HPCC's simulator; `file` names it in errors.
 ///
 /// Without a kind, `hpcc-fct` or `hpcc-pfc`, the first line tells. None if it is of no such file,
@@ -65,6 +114,7 @@ pub(crate) fn read_results(file: &str, text: &str, kind: Option<&str>) -> PyResu
 
 fn unknown(name: &str) -> PyErr {
     let kinds = Kind::NAMES.iter().map(|(name, _)| *name);
+    let kinds = kinds.chain(JobFormat::NAMES.iter().map(|(name, _)| *name));
     let known: Vec<_> = kinds.chain(HpccResults::NAMES.iter().map(|(name, _)| *name)).collect();
     let message = format!("unknown format {name:?}; expected one of {}", known.join(", "));
     ScenarioError::new_err(message)

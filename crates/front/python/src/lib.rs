@@ -41,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use super::errors::{AlgorithmError, IncastError, ParameterError, ScenarioError};
     #[pymodule_export]
-    use super::foreign::{import_files, read_results};
+    use super::foreign::{import_files, import_job, is_job, read_results};
     #[pymodule_export]
     use super::learning::{Environments, check_tree, know_tree, observation_features};
     #[pymodule_export]

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use incast_cc::{Bytes, Span};
 use incast_sim::foreign::FORMATS;
-use incast_sim::scenario::{Document, Published, Traffic, json_schema, topology};
+use incast_sim::scenario::{Document, Published, Traffic, TrafficKind, json_schema, topology};
 use incast_sim::{Cost, Facts, Path};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -118,6 +118,15 @@ impl Scenario {
     #[getter]
     fn drain_s(&self) -> Option<f64> {
         self.document.scenario().run.drain.map(Span::as_secs_f64)
+    }
+
+    /// The connections of the job that is the traffic of this number, in the order of their flows:
+    /// the sending rank, the receiving rank, and the tag. None of any other traffic.
+    fn job_connections(&self, number: usize) -> Option<Vec<(u32, u32, u32)>> {
+        match &self.document.scenario().traffic.get(number)?.kind {
+            TrafficKind::Job(job) => Some(job.connections().collect()),
+            _ => None,
+        }
     }
 
     /// The texts of the files that it names, by their names without folder.

@@ -5,6 +5,7 @@ mod hpcc;
 mod hpcc_marking;
 mod hpcc_scheme;
 mod htsim;
+mod job;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,7 @@ use incast_scenario::{Document, ScenarioError};
 use crate::htsim_triggers::last_end;
 use crate::{Flow, ForeignError, Format, Graph, Start, not_rdma};
 use detect::detect;
+pub use job::{JobOptions, import_job};
 use write::Draft;
 
 /// The kind of a file.

@@ -38,7 +38,7 @@ pub use hpcc_trace::Trace as HpccTrace;
 pub use htsim_matrix::{Connection, Failure, Matrix as HtsimMatrix, Trigger, TriggerKind, When};
 pub use htsim_tier::Tier;
 pub use htsim_topology::Tree as HtsimTopology;
-pub use import::{Imported, Kind, Options, import};
+pub use import::{Imported, JobOptions, Kind, Options, import, import_job};
 pub use incast_scenario::foreign::job::JobFormat;
 pub use incast_scenario::foreign::{
     After, FilePlace, Flow, ForeignError, Format, Formats, Graph, Link, Start, Switch, What,

@@ -234,16 +234,17 @@ pub(super) fn class_name(group: u32) -> String {
     format!("group{group}")
 }
 
+/// The text of a scenario, line by line.
 #[derive(Default)]
-struct Text(String);
+pub(super) struct Text(pub(super) String);
 
 impl Text {
-    fn line(&mut self, text: impl Display) {
+    pub(super) fn line(&mut self, text: impl Display) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "{text}");
     }
 
-    fn comment(&mut self, text: &str) {
+    pub(super) fn comment(&mut self, text: &str) {
         self.line(format_args!("# {}", printable(text)));
     }
 
@@ -287,7 +288,7 @@ impl Text {
 }
 
 /// A string in TOML.
-fn quote(text: &str) -> String {
+pub(super) fn quote(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
