@@ -125,7 +125,7 @@ fn duration(graph: &JobGraph, rate: Rate) -> Span {
                 Node::Send { bytes, .. } => sent = sent.saturating_add(bytes),
                 Node::Receive { bytes, .. } => received = received.saturating_add(bytes),
                 Node::Collective { bytes, .. } => {
-                    sent = sent.saturating_add(bytes.saturating_mul(2))
+                    sent = sent.saturating_add(bytes.saturating_mul(2));
                 }
             }
         }
