@@ -34,7 +34,9 @@ fn whole(report: &Report) -> String {
 fn shortened(name: &str) -> Document {
     let (duration, warmup) = match name {
         "fat-tree-1024" => (80, 10),
-        "dragonfly" | "timely-clos-rpc" | "timely-network-imbalance" => (400, 100),
+        "dragonfly" | "rail-optimised" | "timely-clos-rpc" | "timely-network-imbalance" => {
+            (400, 100)
+        }
         "all-reduce" | "fat-tree-web-search" | "timely-storage" => (800, 100),
         "rtcp-fetch" | "rtcp-incast-fan-out" => (200_000, 20_000),
         "calls-beside-calls" => (40_000, 4_000),
