@@ -2,7 +2,8 @@
 //!
 //! Packets that have arrived wait in the buffer of the NIC, and the host takes them in one after
 //! the other. Where the buffer is full, the host pauses its switch for the classes that PFC
-//! protects, and drops packets of the others.
+//! protects, and drops packets of the others. Each of both kinds has the buffer for itself, or data
+//! that a pause holds back would leave no room for ACKs, which it does not hold.
 //!
 //! Such a host has components of its own kinds for its arrivals and its NIC, so that other hosts
 //! need not ask whether they are slow. At a slow host nothing runs ahead of time, and every
@@ -44,7 +45,8 @@ pub(crate) struct Intake {
     /// The component of the moment at which the first packet is taken in.
     component: ComponentId,
     packets: VecDeque<Frame>,
-    bytes: u64,
+    /// The bytes that wait, of classes without PFC and of those that it protects.
+    bytes: [u64; 2],
     most: u64,
     /// A bit for each class that the switch is to pause.
     paused: u8,
@@ -57,6 +59,11 @@ impl IntakeConfig {
     /// Whether packets wait at `now` although none is before them.
     fn is_slow(&self, now: Time) -> bool {
         (self.lasts.0..self.lasts.1).contains(&now)
+    }
+
+    /// Whether PFC protects the class of a frame.
+    fn is_protected(&self, frame: &Frame) -> bool {
+        self.protected & 1 << frame.class() != 0
     }
 
     /// The time at which the packet that is first at `now` is taken in; it takes `more` than its
@@ -81,7 +88,7 @@ impl Intake {
             config,
             component,
             packets: VecDeque::new(),
-            bytes: 0,
+            bytes: [0; 2],
             most: 0,
             paused: 0,
             pfc: VecDeque::new(),
@@ -135,8 +142,10 @@ impl Host {
             return true;
         }
         let (wire, bit) = (u64::from(frame.wire), 1 << frame.class());
-        if intake.bytes + wire > config.buffer {
-            if config.protected & bit == 0 {
+        let is_protected = config.is_protected(frame);
+        let bytes = &mut intake.bytes[usize::from(is_protected)];
+        if *bytes + wire > config.buffer {
+            if !is_protected {
                 self.failures.at(0).refused.add(frame.wire);
                 let dropped = (PacketEvent::Dropped, None);
                 self.trace.packet(now, 0, frame, dropped, &transit.packets);
@@ -149,8 +158,8 @@ impl Host {
                 intake.pfc.push_back(Frame::pfc(frame.class(), true));
             }
         }
-        intake.bytes += wire;
-        intake.most = intake.most.max(intake.bytes);
+        *bytes += wire;
+        intake.most = intake.most.max(intake.bytes.iter().sum());
         intake.packets.push_back(*frame);
         if intake.packets.len() == 1 {
             self.begin_to_take_in(now, transit);
@@ -180,8 +189,9 @@ impl Host {
     pub(crate) fn take_from_buffer(&mut self, now: Time, transit: &mut Transit) -> Option<Frame> {
         let intake = self.intake.as_mut()?;
         let frame = intake.packets.pop_front()?;
-        intake.bytes -= u64::from(frame.wire);
-        if intake.bytes <= intake.config.buffer.saturating_sub(intake.config.xon_offset) {
+        let is_protected = intake.config.is_protected(&frame);
+        intake.bytes[usize::from(is_protected)] -= u64::from(frame.wire);
+        if intake.bytes[1] <= intake.config.buffer.saturating_sub(intake.config.xon_offset) {
             let paused = std::mem::take(&mut intake.paused);
             let classes = (0..8).filter(|class| paused & 1 << class != 0);
             intake.pfc.extend(classes.map(|class| Frame::pfc(class, false)));

@@ -121,3 +121,30 @@ fn segments_after_a_gap_take_longer() {
     let later = with - without;
     assert!(lost > 0 && (20_000_000..=44 * 20_000_000).contains(&later), "{lost} lost: {later} ps");
 }
+
+#[test]
+fn a_slow_receiver_sets_the_pace_of_a_ring_at_400_gbps() {
+    // Four ranks reduce 8 MB: each takes in six chunks of 2 MB, in packets of 4,160 B with 4,096 B
+    // of payload. The slow rank takes them in at 100 Gb/s, one after the other.
+    let ring = |slow: &str| {
+        let text = format!(
+            "title = \"a ring\"\nrun = {{ duration = \"3ms\", schemes = [\"line-rate\"] }}\n\
+             [network.star]\n\
+             hosts = [{{ name = \"gpu\", count = 4, rate = \"400Gbps\", delay = \"500ns\" }}]\n\
+             {slow}{PFC}[transport]\nmtu = \"4160B\"\nheader = \"64B\"\nsegment = \"4096B\"\n\
+             [[traffic]]\nkind = \"collective\"\nfrom = \"gpu\"\n\
+             collective = \"ring-all-reduce\"\nsize = \"8MB\"\n"
+        );
+        let report = run(&text);
+        assert_eq!(report.summary.drops, 0);
+        let ended = numbers(&report, "requests", "completion_us");
+        assert_eq!(ended.len(), 4);
+        ended.iter().copied().fold(0.0, f64::max)
+    };
+    let wire = 2e6 / 4_096.0 * 4_160.0 * 8.0;
+    let at = |gbps: f64| 6.0 * wire / (gbps * 1e3);
+    let (fast, slow) =
+        (ring(""), ring("[[receiver]]\nhosts = \"gpu2\"\nrate = \"100Gbps\"\nbuffer = \"1MB\"\n"));
+    assert!((at(400.0)..at(400.0) * 1.06).contains(&fast), "{fast} {}", at(400.0));
+    assert!((at(100.0)..at(100.0) * 1.06).contains(&slow), "{slow} {}", at(100.0));
+}
