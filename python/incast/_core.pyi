@@ -200,6 +200,7 @@ class _Resolved(TypedDict):
     own_links: bool
     """Whether links differ by direction, or lose packets."""
     receivers: bool
+    islands: bool
     """Whether hosts are slow receivers."""
     traffic: list[_Traffic]
     parameters: dict[str, list[tuple[str, str]]]
