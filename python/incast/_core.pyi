@@ -202,6 +202,8 @@ class _Resolved(TypedDict):
     receivers: bool
     islands: bool
     """Whether hosts are slow receivers."""
+    islands: bool
+    """Whether hosts are on islands."""
     traffic: list[_Traffic]
     parameters: dict[str, list[tuple[str, str]]]
     """Names and values that each section `[cc.NAME]` sets."""
