@@ -149,6 +149,35 @@ def test_rails_of_a_cluster_work_side_by_side() -> None:
     assert two.busbw == pytest.approx(2 * one.busbw * (7 / 8) / (3 / 4), rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("collective", "part"),
+    [
+        ("all-gather", 3 / 4),
+        ("reduce-scatter", 3 / 4),
+        ("all-to-all", 3 / 4),
+        ("all-reduce", 3 / 2),
+    ],
+)
+def test_each_collective_reaches_nearly_what_its_bytes_take(collective: str, part: float) -> None:
+    (line,) = incast.expect(
+        nodes=4, gpus=1, nic="100Gbps", collective=collective, sizes="4MB"
+    ).lines
+    # Each rank sends this part of the size; the bus bandwidth is that of its link.
+    least_us = part * 4e6 * 8 / 1e5
+    assert least_us < line.time_us < 1.15 * least_us
+    assert 0.85 * 12.5 < line.busbw < 12.5
+
+
+@pytest.mark.parametrize("collective", ["broadcast", "reduce"])
+def test_trees_of_several_messages_are_slower_than_a_link(collective: str) -> None:
+    (line,) = incast.expect(
+        nodes=4, gpus=1, nic="100Gbps", collective=collective, sizes="1MB"
+    ).lines
+    # From rank to rank in a row: twice the time of a link at least.
+    assert line.time_us > 2 * 1e6 * 8 / 1e5
+    assert line.busbw == pytest.approx(1e6 / line.time_us / 1e3)
+
+
 def test_sizes_beyond_the_largest_lie_on_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = incast.expect(nodes=3, gpus=1, nic="100Gbps", sizes="1MB,4MB")
     monkeypatch.setattr(expecting, "_LARGEST", 2_000_000)
@@ -235,7 +264,7 @@ def test_bad_logs_get_a_sentence(
         (("--nodes", "4", "--oversubscription", "0.5"), "--oversubscription 0.5: expected at"),
         (("--nodes", "4", "--sizes", "1MB,big"), "--sizes big: expected sizes from 1B to 64GB"),
         (("--nodes", "4", "--collective", "gather"), "--collective gather: expected all-reduce"),
-        (("--nodes", "4", "--algorithm", "star"), "--algorithm star: expected ring"),
+        (("--nodes", "4", "--algorithm", "star"), "--algorithm star: expected ring, tree"),
         (("--nodes", "4", "--log", "no.log"), "--log no.log: cannot be read: No such file"),
         (("all-reduce", "--nodes", "4"), "--nodes beside a scenario: leave one of the two out"),
         (("incast",), "incast: hosts of the groups client, server, and no collective"),

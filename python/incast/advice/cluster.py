@@ -9,13 +9,17 @@ from typing import Any
 import msgspec
 
 from incast._core import ParameterError, Scenario
-from incast.advice import nccl
 from incast.results.quantities import numbers
 
-SIMULATED = ("all-reduce",)
-"""The collectives that runs have."""
-ALGORITHMS = ("ring",)
-"""The algorithms that runs have."""
+ALGORITHMS = {
+    "all-reduce": ("ring", "tree", "double-tree", "halving-doubling"),
+    "all-gather": ("ring", "doubling"),
+    "reduce-scatter": ("ring", "halving"),
+    "all-to-all": ("direct",),
+    "broadcast": ("tree", "chain"),
+    "reduce": ("tree", "chain"),
+}
+"""The algorithms of each collective, the usual one first."""
 # A leaf of 64 ports has as many down as up; RED at 40 Gb/s as in the paper of DCQCN, in proportion.
 _LEAF = 32
 _RED_RATE_GBPS, _RED_MIN_KB, _RED_MAX_KB = 40, 5, 200
@@ -42,6 +46,8 @@ class Cluster:
     """The cluster in words."""
     first: str
     """The first host of the first group."""
+    algorithm: str = "ring"
+    """The algorithm of the collective."""
     island_gbps: float | None = None
     """The rate of a GPU within its node; None if that is no limit."""
     gpus: int = 1
@@ -51,21 +57,25 @@ class Cluster:
     own: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The settings of the scenario, which changes add to."""
 
-    def island_us(self, size: int) -> float:
+    def island_us(self, collective: str, size: int) -> float:
         """The least time within nodes: a rank gets and gives all but its own part of the size."""
         if self.island_gbps is None:
             return 0.0
-        return 2 * (self.gpus - 1) / self.gpus * size / (self.island_gbps * 125)
+        ways = 2 if collective == "all-reduce" else 1
+        return ways * (self.gpus - 1) / self.gpus * size / (self.island_gbps * 125)
 
     def traffic(self, collective: str, size: int, rounds: int) -> list[dict[str, object]]:
         """The traffic of a collective of this size, each group with its part."""
-        part = max(1, size // len(self.groups))
+        # Of an all-to-all each rank has a part for each other one, also of those of its node.
+        parts = 1 if collective == "all-to-all" else len(self.groups)
+        part = max(1, size // parts)
         return [
             {
                 "kind": "collective",
                 "name": f"group{number}",
                 "from": group,
-                "collective": f"ring-{collective}",
+                "collective": collective,
+                "algorithm": self.algorithm,
                 "size": f"{part}B",
                 "rounds": rounds,
             }
@@ -75,7 +85,7 @@ class Cluster:
     def run(self, collective: str, size: int, rounds: int) -> Scenario:
         """The scenario of a run that lasts until the collective has ended."""
         links = self.members * len(self.groups)
-        wire = 2 * size / len(self.groups) / (self.rate_gbps * 125)
+        wire = 2 * size / (self.rate_gbps * 125)
         least_us = max(20.0, rounds * (wire + 4 * links))
         drain_us = _PATIENCE * least_us
         return self.scenario.with_set({
@@ -187,7 +197,7 @@ size = "1MB"
         )  # fmt: skip
 
     return Cluster(
-        scenario, tuple(groups), nodes, nodes * gpus, rate, said, "gpu0", inner, gpus,
+        scenario, tuple(groups), nodes, nodes * gpus, rate, said, "gpu0", "ring", inner, gpus,
         spread if rails > 1 else None, own,
     )  # fmt: skip
 
@@ -234,21 +244,20 @@ def _called(name: str, hosts: list[str]) -> list[str]:
     return [f"{part[1]}{number}" for number in numbers_of]
 
 
-def check(collective: str, algorithm: str | None) -> None:
-    """Refuses a collective or an algorithm that runs have not.
+def check(collective: str, algorithm: str | None) -> str:
+    """The algorithm of a collective: that one, or the usual one.
 
     Raises:
-        ParameterError: They have not.
+        ParameterError: Runs have not such a collective, or not by this algorithm.
     """
-    if collective not in nccl.COLLECTIVES:
-        raise ParameterError(f"--collective {collective}: expected {', '.join(SIMULATED)}")
-    if collective not in SIMULATED:
+    if collective not in ALGORITHMS:
+        raise ParameterError(f"--collective {collective}: expected {', '.join(ALGORITHMS)}")
+    known = ALGORITHMS[collective]
+    if algorithm is not None and algorithm not in known:
         raise ParameterError(
-            f"--collective {collective}: runs have no such collective yet; expected "
-            f"{', '.join(SIMULATED)}"
+            f"--algorithm {algorithm}: expected {', '.join(known)} of {collective}"
         )
-    if algorithm is not None and algorithm not in ALGORITHMS:
-        raise ParameterError(f"--algorithm {algorithm}: expected {', '.join(ALGORITHMS)}")
+    return algorithm or known[0]
 
 
 def sizes(text: str) -> list[int]:

@@ -1,7 +1,7 @@
 """Faults that may explain a collective that falls short, each as a network with that fault."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from incast.advice.cluster import Cluster
@@ -28,7 +28,8 @@ def of_rate(cluster: Cluster, part: float) -> Iterator[Suspect]:
     yield Suspect("ECMP collisions, a seed of 8", cluster, tuple(SEEDS))
     if cluster.spread is not None:
         name = "ECMP collisions of nodes at leaves of their own, a seed of 8"
-        yield Suspect(name, cluster.spread(), tuple(SEEDS))
+        spread = replace(cluster.spread(), algorithm=cluster.algorithm)
+        yield Suspect(name, spread, tuple(SEEDS))
     nearest = min(_PARTS, key=lambda one: abs(one - part))
     rate = f"{cluster.rate_gbps * nearest:g}Gbps"
     for one, other, *_ in cluster.scenario.topology()["cables"]:

@@ -67,7 +67,7 @@ def expect(
             part within nodes is not simulated: it takes at least 2 (g - 1) / g of the size at this
             rate, beside what is between nodes.
         collective: The collective; that of the log, or all-reduce, if None.
-        algorithm: Its algorithm; ring if None.
+        algorithm: Its algorithm, such as ring or tree; the usual one if None.
         sizes: Sizes such as `1MB,16MB`; those of the log, or three, if None.
         scheme: The congestion control; the scenario's first one, or line-rate, which is PFC alone,
             if None.
@@ -92,17 +92,15 @@ def expect(
     """
     given = None if log is None else nccl.read(Path(log))
     collective = _collective(collective, given)
-    clusters.check(collective, algorithm)
+    algorithm = clusters.check(collective, algorithm)
     line = {"nodes": nodes, "gpus": gpus, "nic": nic, "rails": rails,
             "oversubscription": oversubscription, "delay": delay, "island": island}  # fmt: skip
-    found = _cluster(scenario, line)
+    found = replace(_cluster(scenario, line), algorithm=algorithm)
     _check_ranks(found, given)
     measured = _measured(found, collective, sizes, given)
     under = scheme or found.scenario.schemes[0]
     lines = _lines(found, collective, under, measured)
-    expected = Expectation(
-        collective, algorithm or "ring", under, found.ranks, found.about, tuple(lines)
-    )
+    expected = Expectation(collective, algorithm, under, found.ranks, found.about, tuple(lines))
     if not (explain and expected.short):
         return expected
     return replace(expected, explanations=tuple(_explanations(found, expected)))
@@ -205,7 +203,7 @@ def _run(
     """The time of a round under each seed, in microseconds."""
     scenario = found.run(collective, size, _ROUNDS)
     results = running.run(scenario, [scheme], seed=seeds, jobs=None, whatever_it_costs=True)
-    least = found.island_us(size)
+    least = found.island_us(collective, size)
     return [max(least, _took_us(one, found, size, scheme)) for one in results.members]
 
 

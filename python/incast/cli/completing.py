@@ -101,7 +101,7 @@ def advised(incomplete: str) -> list[str]:
 
 def collectives(incomplete: str) -> list[str]:
     """The collectives that `incast expect` runs."""
-    return _of(cluster.SIMULATED, incomplete)
+    return _of(cluster.ALGORITHMS, incomplete)
 
 
 def workloads(incomplete: str) -> list[str]:

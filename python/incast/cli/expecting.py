@@ -62,7 +62,9 @@ def expect(
     ] = None,
     algorithm: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The algorithm of the collective; ring if not given."),
+        typer.Option(
+            metavar="NAME", help="Its algorithm, such as ring or tree; the usual one if not given."
+        ),
     ] = None,
     sizes: Annotated[
         str | None,
