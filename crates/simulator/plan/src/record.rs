@@ -23,8 +23,9 @@ pub struct Record {
     computed: Vec<Span>,
     /// The computing time of the round under way, without the computation under way.
     busy: Span,
-    /// The start of the computation under way.
-    since: Option<Time>,
+    /// The number of computations under way, and the time since when there is one.
+    computing: u32,
+    since: Time,
     /// The ends of steps, in the order of ending: those of the first round, of the second, and so
     /// on, each round with all of its steps.
     ends: Option<Vec<Ended>>,
@@ -41,14 +42,20 @@ impl Record {
         self.starts.push(now);
     }
 
-    /// Notes that the host computes, whether or not it did before.
+    /// Notes the start of a computation.
     pub(crate) fn computes(&mut self, now: Time) {
-        self.since.get_or_insert(now);
+        if self.computing == 0 {
+            self.since = now;
+        }
+        self.computing += 1;
     }
 
-    /// Notes that the host computes nothing more.
-    pub(crate) fn rests(&mut self, now: Time) {
-        self.busy += self.since.take().map_or(Span::ZERO, |since| now.since(since));
+    /// Notes the end of a computation.
+    pub(crate) fn computed_one(&mut self, now: Time) {
+        self.computing -= 1;
+        if self.computing == 0 {
+            self.busy += now.since(self.since);
+        }
     }
 
     /// Notes the end of a step.
@@ -94,9 +101,10 @@ mod tests {
         // From 1 to 4 one or two, from 6 to 7 one; then a round that computes nothing.
         record.computes(at(1));
         record.computes(at(2));
-        record.rests(at(4));
+        record.computed_one(at(3));
+        record.computed_one(at(4));
         record.computes(at(6));
-        record.rests(at(7));
+        record.computed_one(at(7));
         record.ended_round();
         record.ended_round();
         let of = |round| record.computed(round);

@@ -400,8 +400,8 @@ impl<D: Due> Application for Worker<D> {
             && at <= now
         {
             self.computing.pop();
-            if self.computing.is_empty() {
-                self.record.rests(now);
+            if matches!(self.steps.all[step as usize], Step::Compute(_)) {
+                self.record.computed_one(now);
             }
             self.end(now, step);
             self.go_on(now, posts);
