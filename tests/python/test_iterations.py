@@ -124,5 +124,7 @@ def test_perfetto_has_a_track_for_each_rank_and_an_arrow_for_each_message(
     starts, ends = ([e for e in events if e["ph"] == phase] for phase in "sf")
     assert {e["id"] for e in starts} == {e["id"] for e in ends}
     assert len(ends) == 4 * 6
+    moments = {(e["pid"], e["tid"], e["ts"]) for e in events if e["ph"] == "X" and e["dur"] == 0}
+    assert {(e["pid"], e["tid"], e["ts"]) for e in starts + ends} <= moments
     received = steps.filter(pl.col("kind") == "receive")["end_us"].sort().to_list()
     assert sorted(e["ts"] for e in ends) == received

@@ -14,7 +14,7 @@ from incast.results.records import Case, Records
 
 _STEPS = Rows(
     "steps",
-    ("traffic", "iteration", "rank", "host", "kind", "ready_us", "end_us", "arrived_us"),
+    ("traffic", "group", "iteration", "rank", "host", "kind", "ready_us", "end_us", "arrived_us"),
 )
 _MOST_HOSTS = 64
 _MOST_NAMES = 32
@@ -54,20 +54,22 @@ def _longest(case: Case, every: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
     path = case.table("critical_path")
     if not path.is_empty():
         path = path.filter(first, pl.col("traffic") == every["traffic"][0])
-        whole = rows.join(path.select("iteration").unique(), on="iteration", how="semi")
+        known = path.select("group", "iteration").unique()
+        whole = rows.join(known, on=["group", "iteration"], how="semi")
         rows = rows if whole.is_empty() else whole
-    took = rows.group_by("iteration").agg(
+    took = rows.group_by("group", "iteration").agg(
         (pl.col("end_us").max() - pl.col("ready_us").min()).alias("took")
     )
-    number = took.sort("took", "iteration", descending=[True, False])["iteration"][0]
-    of = pl.col("iteration") == number
+    order = took.sort("took", "group", "iteration", descending=[True, False, False])
+    of = (pl.col("group") == order["group"][0]) & (pl.col("iteration") == order["iteration"][0])
     return rows.filter(of), path if path.is_empty() else path.filter(of)
 
 
 def _note(shown: list[tuple[Case, pl.DataFrame, pl.DataFrame]]) -> str:
     rows = shown[0][1]
     numbers = sorted({int(own["iteration"][0]) for _, own, _ in shown})
-    said = f"{rows['traffic'][0]}, iteration {' and '.join(map(str, numbers))}"
+    group = f", group {rows['group'][0]}" if rows["group"][0] else ""
+    said = f"{rows['traffic'][0]}{group}, iteration {' and '.join(map(str, numbers))}"
     left = rows["rank"].n_unique() - _MOST_HOSTS
     return f"{said}; the first {_MOST_HOSTS} hosts, {left} more are left out" if left > 0 else said
 
@@ -85,7 +87,7 @@ def _panel(axes: Axes, rows: pl.DataFrame, path: pl.DataFrame) -> None:
         computed = own.filter(pl.col("kind") == "compute")
         _bars(axes, place, _joined(computed, "ready_us", "end_us", start), 0.8, _COMPUTES)
     for kind, host, peer, begin, end in _critical(path):
-        if host in places and (peer in places or kind == "compute"):
+        if host in places and (not peer or peer in places):
             to = places[peer] if kind == "message" else places[host]
             axes.plot(
                 [begin - start, end - start], [places[host], to], color=_CRITICAL,

@@ -118,6 +118,10 @@ _STALLED = _info(
     "acknowledged, and no host has anything to do; the table is there where there are such steps",
     scheme=("", "scheme that was run"),
     traffic=("", "the traffic's name"),
+    group=(
+        "",
+        "number of the job among those of the traffic, from 0: its groups work side by side",
+    ),
     host=("", "host that waits"),
     step=("", "number of the step in its round, from 0"),
     kind=("", "receive, or acknowledged, as in the table steps"),

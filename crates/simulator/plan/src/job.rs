@@ -23,6 +23,11 @@ pub struct Job {
     pub kept: Option<Kept>,
 }
 
+/// Jobs, each with its number among those of its traffic, which are side by side.
+pub fn numbered(jobs: &[Job]) -> impl Iterator<Item = (u64, &Job)> {
+    jobs.chunk_by(|one, next| one.traffic == next.traffic).flat_map(|own| (0..).zip(own))
+}
+
 /// The parts of a job whose ends of steps are kept, by rank.
 #[derive(Clone, Debug)]
 pub struct Kept {
@@ -215,6 +220,14 @@ mod tests {
             Iteration { start, ended, last, computed: None, end: None }
         };
         assert_eq!(found, [ended(1, 8, 22, 2), open(21, 2, 7), open(31, 0, 5)]);
+    }
+
+    #[test]
+    fn jobs_of_a_traffic_are_numbered() {
+        let job = |traffic| Job { traffic, members: Vec::new(), kept: None };
+        let jobs = [job(0), job(2), job(2), job(3)];
+        let numbers: Vec<_> = numbered(&jobs).map(|(number, job)| (job.traffic, number)).collect();
+        assert_eq!(numbers, [(0, 0), (2, 0), (2, 1), (3, 0)]);
     }
 
     #[test]

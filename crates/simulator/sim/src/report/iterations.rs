@@ -2,7 +2,7 @@
 
 use incast_cc::Span;
 use incast_plan::application::{Application, Finished};
-use incast_plan::job::{End, Iteration, Job};
+use incast_plan::job::{self, End, Iteration, Job};
 use incast_table::Table;
 
 use super::tables::{us, us_or_null};
@@ -11,6 +11,8 @@ use crate::build::Built;
 /// An iteration with its job and its number there.
 struct Row<'a> {
     job: &'a Job,
+    /// The job's number among those of its traffic.
+    group: u64,
     number: u64,
     iteration: Iteration,
     /// The round at the first host, where that has ended it.
@@ -57,9 +59,16 @@ fn bus_factor(kind: &str, ranks: usize) -> Option<f64> {
     }
 }
 
+/// The column of the group, which all tables of jobs have.
+pub(super) const GROUP: (&str, &str, &str) = (
+    "group",
+    "",
+    "number of the job among those of the traffic, from 0: its groups work side by side",
+);
+
 /// The iterations of a job.
 fn rows<'a>(
-    job: &'a Job,
+    (group, job): (u64, &'a Job),
     application: impl Fn(u32, u16) -> &'a dyn Application,
 ) -> impl Iterator<Item = Row<'a>> {
     let (host, own) = job.members[0];
@@ -67,6 +76,7 @@ fn rows<'a>(
     (0_u64..).zip(job.iterations(application)).zip(0_usize..).map(
         move |((number, iteration), place)| Row {
             job,
+            group,
             number,
             iteration,
             round: rounds.get(place).copied(),
@@ -82,7 +92,8 @@ pub(super) fn table(built: &Built) -> Option<Table> {
     let hosts = built.net.hosts();
     let application =
         |host: u32, number: u16| &*hosts[host as usize].applications()[number as usize];
-    let rows: Vec<_> = built.plan.jobs.iter().flat_map(|job| rows(job, application)).collect();
+    let rows: Vec<_> =
+        job::numbered(&built.plan.jobs).flat_map(|job| rows(job, application)).collect();
     let end = built.net.now();
     let table = Table::new(
         "iterations",
@@ -92,7 +103,8 @@ pub(super) fn table(built: &Built) -> Option<Table> {
     .column(("traffic", "", "the traffic's name"), &rows, |r| {
         built.plan.traffic[r.job.traffic as usize].name.clone()
     })
-    .column(("iteration", "", "number within the traffic, from 0"), &rows, |r| r.number)
+    .column(GROUP, &rows, |r| r.group)
+    .column(("iteration", "", "number within the group, from 0"), &rows, |r| r.number)
     .column(("hosts", "", "hosts that take part"), &rows, |r| r.job.members.len() as u64)
     .column(("start_us", "us", "when the first of them began"), &rows, |r| us(r.iteration.start))
     .column(

@@ -1,14 +1,16 @@
 //! The table of steps that wait for what will not come.
 
 use incast_plan::application::{Awaiting, Outcome};
-use incast_plan::job::Job;
+use incast_plan::job::{self, Job};
 use incast_table::Table;
 
+use super::iterations::GROUP;
 use crate::build::Built;
 
 /// A step that waits.
 struct Row<'a> {
     job: &'a Job,
+    group: u64,
     host: u32,
     awaiting: Awaiting,
     /// The host that does not send, or does not acknowledge.
@@ -23,16 +25,17 @@ pub(super) fn table(built: &Built) -> Option<Table> {
     let hosts = built.net.hosts();
     let application =
         |host: u32, number: u16| &*hosts[host as usize].applications()[number as usize];
-    let waiting = |job| {
+    let waiting = |(group, job)| {
         let row = move |(host, number, awaiting): (u32, u16, Awaiting)| Row {
             job,
+            group,
             host,
             awaiting,
             peer: peer(built, (host, number), awaiting),
         };
         Job::awaiting(job, application).into_iter().map(row)
     };
-    let rows: Vec<_> = built.plan.jobs.iter().flat_map(waiting).collect();
+    let rows: Vec<_> = job::numbered(&built.plan.jobs).flat_map(waiting).collect();
     if rows.is_empty() {
         return None;
     }
@@ -45,6 +48,7 @@ pub(super) fn table(built: &Built) -> Option<Table> {
     .column(("traffic", "", "the traffic's name"), &rows, |r| {
         built.plan.traffic[r.job.traffic as usize].name.clone()
     })
+    .column(GROUP, &rows, |r| r.group)
     .column(("host", "", "host that waits"), &rows, |r| name(r.host))
     .column(("step", "", "number of the step in its round, from 0"), &rows, |r| {
         u64::from(r.awaiting.step)

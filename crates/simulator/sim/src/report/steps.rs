@@ -3,11 +3,12 @@
 use incast_cc::Span;
 use incast_plan::application::Outcome;
 use incast_plan::critical::{Done, Stretch, StretchKind, Trail};
-use incast_plan::job::{Iteration, Job, Kept};
+use incast_plan::job::{self, Iteration, Job, Kept};
 use incast_plan::steps::Step;
 use incast_table::Table;
 
 use super::QueueResult;
+use super::iterations::GROUP;
 use super::messages::Message;
 use super::tables::{port_names, us, us_or_null};
 use crate::build::Built;
@@ -15,6 +16,7 @@ use crate::build::Built;
 /// A step that a host has ended.
 struct StepRow<'a> {
     job: &'a Job,
+    group: u64,
     rank: u32,
     done: Done,
     kind: &'static str,
@@ -26,6 +28,7 @@ struct StepRow<'a> {
 /// A part of a critical path, by its place from the beginning.
 struct PathRow<'a> {
     job: &'a Job,
+    group: u64,
     iteration: u64,
     place: u64,
     stretch: Stretch,
@@ -41,10 +44,10 @@ pub(super) fn tables(built: &Built, messages: &[Message], queues: &[QueueResult]
     let application =
         |host: u32, number: u16| &*hosts[host as usize].applications()[number as usize];
     let (mut steps, mut paths, mut kept) = (Vec::new(), Vec::new(), false);
-    for job in &built.plan.jobs {
+    for (group, job) in job::numbered(&built.plan.jobs) {
         let Some((ranks, of)) = job.ranks(application).zip(job.kept.as_ref()) else { continue };
         kept = true;
-        let look = Look { built, job, kept: of, messages, queues };
+        let look = Look { built, job, group, kept: of, messages, queues };
         let trail = Trail::of(&ranks);
         for rank in (0..).take(ranks.len()) {
             steps.extend(trail.done(rank).iter().map(|&done| look.step(rank, done)));
@@ -60,6 +63,7 @@ pub(super) fn tables(built: &Built, messages: &[Message], queues: &[QueueResult]
 struct Look<'a> {
     built: &'a Built,
     job: &'a Job,
+    group: u64,
     kept: &'a Kept,
     /// All messages of the run, by flow and number.
     messages: &'a [Message],
@@ -68,7 +72,7 @@ struct Look<'a> {
 
 impl<'a> Look<'a> {
     fn step(&self, rank: u32, done: Done) -> StepRow<'a> {
-        let Self { job, .. } = *self;
+        let Self { job, group, .. } = *self;
         let part = &self.kept.parts[rank as usize];
         let (kind, far, message) = match part.steps.all()[done.step as usize] {
             Step::Compute(_) => ("compute", None, None),
@@ -83,7 +87,7 @@ impl<'a> Look<'a> {
                 ("acknowledged", Some(part.to[slot as usize]), None)
             }
         };
-        StepRow { job, rank, done, kind, peer: far.map(|far| self.host(far.rank)), message }
+        StepRow { job, group, rank, done, kind, peer: far.map(|far| self.host(far.rank)), message }
     }
 
     fn path(
@@ -105,8 +109,8 @@ impl<'a> Look<'a> {
                     (Some(self.host(far.rank)), message, self.longest_queue(flow))
                 }
             };
-            let (job, iteration) = (self.job, number as u64);
-            PathRow { job, iteration, place, stretch, peer, message, port }
+            let (job, group, iteration) = (self.job, self.group, number as u64);
+            PathRow { job, group, iteration, place, stretch, peer, message, port }
         };
         (0..).zip(stretches).map(row).collect::<Vec<_>>().into_iter()
     }
@@ -150,6 +154,7 @@ fn step_table(built: &Built, rows: &[StepRow<'_>]) -> Table {
     .column(("traffic", "", "the traffic's name"), rows, |r| {
         built.plan.traffic[r.job.traffic as usize].name.clone()
     })
+    .column(GROUP, rows, |r| r.group)
     .column(("iteration", "", "number of the round, from 0"), rows, |r| r.done.round as u64)
     .column(("rank", "", "number of the host in the job, from 0"), rows, |r| u64::from(r.rank))
     .column(("host", "", "host"), rows, |r| name(r.job.members[r.rank as usize].0))
@@ -198,6 +203,7 @@ fn path_table(built: &Built, rows: &[PathRow<'_>]) -> Table {
     .column(("traffic", "", "the traffic's name"), rows, |r| {
         built.plan.traffic[r.job.traffic as usize].name.clone()
     })
+    .column(GROUP, rows, |r| r.group)
     .column(("iteration", "", "number of the iteration, from 0"), rows, |r| r.iteration)
     .column(("place", "", "place in the chain, from 0"), rows, |r| r.place)
     .column(
