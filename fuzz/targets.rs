@@ -11,7 +11,7 @@ use incast_sim::foreign::{
     self, ForeignError, Format, HpccConfig, HpccFct, HpccFlows, HpccPfc, HpccResults, HpccTopology,
     HpccTrace, HtsimMatrix, HtsimTopology, Options,
 };
-use incast_sim::scenario::foreign::job::{JobFile, JobSource};
+use incast_sim::scenario::foreign::job::{JobFile, JobGraph, JobSource};
 use incast_sim::scenario::{Document, ScenarioError};
 use incast_sim::workload::{Interpolation, SizeTable, Unit};
 
@@ -131,13 +131,14 @@ pub(crate) fn import(data: &[u8]) {
     }
 }
 
-/// The trace of a job, in one file. The graph that is read can be written as steps: each rank has an order.
+/// The trace of a job, in one file. The graph that is read can be written as steps: each rank has
+/// an order.
 pub(crate) fn job(data: &[u8]) {
     let bytes = Box::new(std::io::Cursor::new(data.to_vec()));
     let file = JobFile { name: "f".into(), bytes };
     let mut files = std::iter::once(Ok(file));
     let source = JobSource { format: None, files: &mut files, groups: None, size: None };
-    let Some(graph) = read(foreign::job(source).and_then(|graph| graph.checked())) else { return };
+    let Some(graph) = read(foreign::job(source).and_then(JobGraph::checked)) else { return };
     for (rank, nodes) in (0..).zip(&graph.ranks) {
         assert_eq!(graph.order(rank).len(), nodes.nodes().len());
     }

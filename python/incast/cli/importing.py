@@ -56,9 +56,10 @@ def import_(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
 ) -> None:
-    """Make a scenario, or a table, of another simulator's files, or of the trace of a job.
+    """Make a scenario, or a table, of files of other programs.
 
-    Files of results become a table. What was not taken over is said.
+    These are other simulators, and recorders of jobs. Files of results become a table. What was
+    not taken over is said.
     """
     written, notes = late.imports.import_files(
         files, formats or (), out, simulator=simulator, force=force, groups=groups, size=size

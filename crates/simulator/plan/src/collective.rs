@@ -66,7 +66,8 @@ pub enum Operation {
     Reduce,
     /// Each rank has a part for each rank. The size is the parts of a rank together.
     AllToAll,
-    /// As all-to-all, with parts of different sizes: experts of a mixture that are not equally busy.
+    /// As all-to-all, with parts of different sizes: experts of a mixture that are not equally
+    /// busy.
     AllToAllV,
     /// No rank goes on before all have come. The size is of no effect.
     Barrier,

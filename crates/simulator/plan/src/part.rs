@@ -73,8 +73,8 @@ impl Script {
         self.list.after(after, Step::Send { to, bytes })
     }
 
-    /// Takes the next message of a rank and lane. Receives of the same rank and lane get messages in
-    /// the order in which they are ready.
+    /// Takes the next message of a rank and lane. Receives of the same rank and lane get messages
+    /// in the order in which they are ready.
     pub fn receive(&mut self, from: Peer, after: &[u32]) -> u32 {
         let slot = self.from.place(from);
         self.list.after(after, Step::Await { slot, outcome: Outcome::Received })

@@ -14,8 +14,8 @@ pub struct Amount {
 }
 
 impl Collective {
-    /// The amount that `ranks` ranks send for data of `bytes`. It is exact but for recursive halving
-    /// and doubling, whose messages differ in size, and for parts with a skew.
+    /// The amount that `ranks` ranks send for data of `bytes`. It is exact but for recursive
+    /// halving and doubling, whose messages differ in size, and for parts with a skew.
     pub fn amount(&self, ranks: u64, bytes: u64) -> Amount {
         if ranks < 2 {
             return Amount::default();

@@ -66,7 +66,8 @@ fn small_blocks_take_the_latency_of_each_step() {
 }
 
 /// The time by which the acknowledgement of the only message comes later: the host that gets
-/// nothing waits for it, and NICs answer after 1 us. Along a longer chain the last message comes after it.
+/// nothing waits for it, and NICs answer after 1 us. Along a longer chain the last message comes
+/// after it.
 fn ack(hosts: u64) -> f64 {
     if hosts == 2 { 3e6 + 2.0 * 64.0 * 80.0 } else { 0.0 }
 }
