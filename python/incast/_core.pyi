@@ -310,7 +310,7 @@ class Scenario:
         """The most time after `duration_s` for messages under way, in seconds; None without."""
 
     def job_connections(self, number: int) -> list[tuple[int, int, int]] | None:
-        """The connections of the job that is this traffic, in the order of their flows.
+        """The connections of the job that is the traffic of this number, in the order of their flows.
 
         Each is the sending rank, the receiving rank, and the tag. None of any other traffic.
         """

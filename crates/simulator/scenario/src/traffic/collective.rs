@@ -20,7 +20,7 @@ use super::checked::{Checked, Counts};
 use super::context::Context;
 use super::parts::{self, Pace};
 use super::{Kind, Settings};
-pub use groups::{PlacementOrder, Placement};
+pub use groups::{Placement, PlacementOrder};
 pub use stragglers::Straggler;
 
 /// The most channels.

@@ -133,7 +133,7 @@ fn a_slow_receiver_sets_the_pace_of_a_ring_at_400_gbps() {
              hosts = [{{ name = \"gpu\", count = 4, rate = \"400Gbps\", delay = \"500ns\" }}]\n\
              {slow}{PFC}[transport]\nmtu = \"4160B\"\nheader = \"64B\"\nsegment = \"4096B\"\n\
              [[traffic]]\nkind = \"collective\"\nfrom = \"gpu\"\n\
-             collective = \"ring-all-reduce\"\nsize = \"8MB\"\n"
+             collective = \"all-reduce\"\nsize = \"8MB\"\n"
         );
         let report = run(&text);
         assert_eq!(report.summary.drops, 0);
