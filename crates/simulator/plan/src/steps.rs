@@ -203,7 +203,7 @@ pub struct Worker<D> {
     dues: D,
     /// The steps that each step of the round still waits for.
     left: Vec<u32>,
-    /// The number of steps of the round that have not ended, and of awaiting steps among them.
+    /// The number of steps of the round that have not ended, and of messages that have not come.
     open: usize,
     missing: u32,
     /// The steps that await an outcome.
@@ -306,8 +306,7 @@ impl<D: Due> Worker<D> {
         self.record.began(now);
         self.left.clone_from(&steps.needs);
         self.open = steps.all.len();
-        let awaits = steps.all.iter().filter(|step| matches!(step, Step::Await { .. }));
-        self.missing = awaits.count() as u32;
+        self.missing = steps.arrivals() as u32;
         let free = (0..).zip(&steps.needs).filter(|(_, needs)| **needs == 0);
         self.ready.extend(free.map(|(step, _): (u32, _)| step));
         self.go_on(now, posts);
@@ -328,7 +327,7 @@ impl<D: Due> Worker<D> {
                 }
                 Step::Await { slot, outcome } => {
                     if self.waiting.begin(slot, outcome, step) {
-                        self.missing -= 1;
+                        self.missing -= u32::from(outcome == Outcome::Received);
                         self.end(now, step);
                     }
                 }
@@ -417,7 +416,7 @@ impl<D: Due> Application for Worker<D> {
 
     fn on_outcome(&mut self, now: Time, slot: u32, outcome: Outcome, posts: &mut Vec<Post>) {
         if let Some(step) = self.waiting.end(slot, outcome) {
-            self.missing -= 1;
+            self.missing -= u32::from(outcome == Outcome::Received);
             self.end(now, step);
             self.go_on(now, posts);
         }
