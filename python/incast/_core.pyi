@@ -49,6 +49,8 @@ __all__ = [
     "doubt_sentences",
     "doubted_tables",
     "import_files",
+    "import_job",
+    "is_job",
     "know_algorithm",
     "know_compiled",
     "know_table",
@@ -200,7 +202,6 @@ class _Resolved(TypedDict):
     own_links: bool
     """Whether links differ by direction, or lose packets."""
     receivers: bool
-    islands: bool
     """Whether hosts are slow receivers."""
     islands: bool
     """Whether hosts are on islands."""
@@ -310,7 +311,7 @@ class Scenario:
         """The most time after `duration_s` for messages under way, in seconds; None without."""
 
     def job_connections(self, number: int) -> list[tuple[int, int, int]] | None:
-        """The connections of the job that is the traffic of this number, in the order of their flows.
+        """The connections of the job that is this traffic, in the order of their flows.
 
         Each is the sending rank, the receiving rank, and the tag. None of any other traffic.
         """

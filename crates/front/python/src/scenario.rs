@@ -120,7 +120,7 @@ impl Scenario {
         self.document.scenario().run.drain.map(Span::as_secs_f64)
     }
 
-    /// The connections of the job that is the traffic of this number, in the order of their flows.
+    /// The connections of the job that is this traffic, in the order of their flows.
     ///
     /// Each is the sending rank, the receiving rank, and the tag. None of any other traffic.
     fn job_connections(&self, number: usize) -> Option<Vec<(u32, u32, u32)>> {

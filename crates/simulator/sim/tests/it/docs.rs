@@ -2,6 +2,7 @@
 //! what it leaves out, and each one about traffic is run.
 
 use incast_sim::TraceConfig;
+use incast_sim::foreign::FORMATS;
 use incast_sim::scenario::Document;
 
 use crate::common::{repository, run_with, texts};
@@ -46,23 +47,31 @@ impl Page {
     /// A part of a scenario with what is missing.
     fn completed(&self, block: &str) -> Document {
         let parse = |text: &str| text.parse::<toml::Table>();
+        // The trace of a job on the page stands for a small one that is there.
+        let files = block.lines().filter(|line| *line != "groups = \"groups.json\"");
+        let trace = format!("{:?}", repository("tests/data/jobs/all_reduce.{rank}.et"));
+        let block = files.collect::<Vec<_>>().join("\n");
+        let block = &block.replace("\"training.{rank}.et\"", &trace);
         let mut table = parse(block).unwrap_or_else(|error| panic!("{error}\n{block}"));
         for (key, value) in parse(REST).unwrap() {
             table.entry(key).or_insert(value);
         }
         table.entry("traffic").or_insert_with(|| some_traffic(block));
         let text = toml::to_string(&table).unwrap();
-        Document::parse(text, self.0).unwrap_or_else(|error| panic!("{error}\n{block}"))
+        FORMATS.parse(text, self.0).unwrap_or_else(|error| panic!("{error}\n{block}"))
     }
 }
 
 /// From the first of the hosts that there are, to another one.
 fn some_traffic(block: &str) -> toml::Value {
-    let names = ["client", "sender", "server", "host"];
+    let names = ["client", "sender", "server", "host", "gpu"];
     let counted = |name: &&&str| block.contains(&format!("\"{name}\", count"));
     let own = block.contains("[network");
     let from = names.iter().find(counted).copied().unwrap_or(if own { "host" } else { "client" });
     let to = if block.contains("\"receiver\"") { "receiver" } else { from };
+    // Flows without end go from one island to another.
+    let apart = ("gpu[0-7]", "gpu[8-15]");
+    let (from, to) = if block.contains("[[island]]") { apart } else { (from, to) };
     let traffic = format!("kind = \"connections\"\nfrom = \"{from}\"\nto = \"{to}\"\nfan_out = 1");
     vec![toml::Value::Table(traffic.parse().unwrap())].into()
 }
