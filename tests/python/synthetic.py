@@ -114,7 +114,29 @@ def _tables(random: np.random.Generator, pace: float, count: int) -> dict[str, p
         **_series(random, pace),
         **_traces(random, pace),
         "links": _links(random, pace),
+        **_job(random, pace),
     }
+
+
+def _job(random: np.random.Generator, pace: float) -> dict[str, pl.DataFrame]:
+    """One iteration of a ring of four hosts, each of which computes before it sends."""
+    steps: list[dict[str, object]] = []
+    path: list[dict[str, object]] = []
+    now = 0.0
+    for number in range(8):
+        rank = number % 4
+        hosts = {"host": f"h{rank}", "peer": f"h{(rank + 1) % 4}"}
+        same = {"traffic": "all", "group": 0, "iteration": 0}
+        computed = now + 20 * random.uniform(0.5, 1)
+        arrived = computed + 30 * pace * random.uniform(0.5, 1)
+        for kind, ready, end in (("compute", now, computed), ("send", computed, computed)):
+            sent = arrived if kind == "send" else None
+            times = {"ready_us": ready, "end_us": end, "arrived_us": sent}
+            steps.append({**same, "rank": rank, **hosts, "kind": kind, **times})
+        for kind, start, end in (("compute", now, computed), ("message", computed, arrived)):
+            path.append({**same, **hosts, "kind": kind, "start_us": start, "end_us": end})
+        now = arrived
+    return {"steps": pl.DataFrame(steps), "critical_path": pl.DataFrame(path)}
 
 
 def _fct(messages: pl.DataFrame) -> pl.DataFrame:

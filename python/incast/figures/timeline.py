@@ -43,7 +43,9 @@ def timeline(results: Records) -> Figure:
         Patch(facecolor=_WAITS, label="neither"),
         Line2D([], [], color=_CRITICAL, linewidth=style.thin(0.7), label="critical path"),
     ]
-    figure.legend(handles=keys, loc="outside lower center", ncols=4, fontsize="small")
+    columns = style.legend_columns([key.get_label() for key in keys])
+    figure.legend(handles=keys, loc="outside lower center", ncols=columns, fontsize="small")
+    figure.supylabel("host")
     return figure
 
 

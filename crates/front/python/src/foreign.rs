@@ -57,12 +57,12 @@ pub(crate) fn is_job(head: &[u8]) -> bool {
     incast_sim::foreign::is_job(head)
 }
 
-/// Makes a scenario of the trace of a job: `path` is one file, or has `{rank}` in place of the
-/// number where each rank has one.
+/// Makes a scenario of the trace of a job.
 ///
-/// `rate_bps` and `delay_ps` are of links around one switch, which `topology` takes the place of, a
-/// file of htsim: its path and its text. Paths count from `folder`. Returns the scenario as TOML
-/// and notes. Raises `ScenarioError`.
+/// `path` is one file, or has `{rank}` in place of the number where each rank has one. `rate_bps`
+/// and `delay_ps` are of links around one switch, which `topology` takes the place of, a file of
+/// htsim: its path and its text. Paths count from `folder`. Returns the scenario as TOML and notes.
+/// Raises `ScenarioError`.
 #[pyfunction]
 #[pyo3(signature = (
     path, *, format = None, groups = None, size = None, rate_bps = None, delay_ps = None,
