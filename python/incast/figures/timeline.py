@@ -39,13 +39,13 @@ def timeline(results: Records) -> Figure:
     grid[-1].set_xlabel("time since the first host began (us)")
     keys: list[Any] = [
         Patch(facecolor=_COMPUTES, label="computes"),
-        Patch(facecolor=_SENDS, label="a message of it is on the way"),
+        Patch(facecolor=_SENDS, label="its message is on the way"),
         Patch(facecolor=_WAITS, label="neither"),
         Line2D([], [], color=_CRITICAL, linewidth=style.thin(0.7), label="critical path"),
     ]
     columns = style.legend_columns([key.get_label() for key in keys])
     figure.legend(handles=keys, loc="outside lower center", ncols=columns, fontsize="small")
-    figure.supylabel("host")
+    figure.supylabel("host", fontsize="medium")
     return figure
 
 

@@ -1,7 +1,7 @@
 //! Collectives: the steps of one rank, by operation and algorithm.
 //!
 //! An algorithm is a file. It says which blocks of the data a rank sends and takes, and which of
-//! them wait for which. A [`Pen`] turns blocks into messages of a script.
+//! them wait for which. A pen turns blocks into messages of a script.
 
 mod amount;
 mod barrier;

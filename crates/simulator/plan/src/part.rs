@@ -16,9 +16,9 @@ use crate::steps::{Listing, Step, Steps};
 pub struct Part {
     /// The steps of a round. Ranks with the same steps share them.
     pub steps: Arc<Steps>,
-    /// The far ends of its sends: [`Step::Send`](crate::steps::Step::Send) names one by its place,
-    /// and the outcome [`Sent`](crate::application::Outcome::Sent) on that slot is that the far end
-    /// acknowledged a message.
+    /// The far ends of its sends: [`Step::Send`] names one by its place, and the outcome
+    /// [`Sent`](crate::application::Outcome::Sent) on that slot is that the far end acknowledged a
+    /// message.
     pub to: Vec<Peer>,
     /// The far ends of its receives: the outcome
     /// [`Received`](crate::application::Outcome::Received) on slot n is that a message of entry n

@@ -49,7 +49,8 @@ impl Page {
         let parse = |text: &str| text.parse::<toml::Table>();
         // The trace of a job on the page stands for a small one that is there.
         let files = block.lines().filter(|line| *line != "groups = \"groups.json\"");
-        let trace = format!("{:?}", repository("tests/data/jobs/all_reduce.{rank}.et"));
+        let trace = repository("tests/data/jobs/all_reduce.{rank}.et");
+        let trace = format!("\"{}\"", trace.display());
         let block = files.collect::<Vec<_>>().join("\n");
         let block = &block.replace("\"training.{rank}.et\"", &trace);
         let mut table = parse(block).unwrap_or_else(|error| panic!("{error}\n{block}"));
