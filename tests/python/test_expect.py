@@ -265,7 +265,7 @@ def test_bad_logs_get_a_sentence(
         (("--nodes", "4", "--sizes", "1MB,big"), "--sizes big: expected sizes from 1B to 64GB"),
         (("--nodes", "4", "--collective", "gather"), "--collective gather: expected all-reduce"),
         (("--nodes", "4", "--algorithm", "star"), "--algorithm star: expected ring, tree"),
-        (("--nodes", "4", "--log", "no.log"), "--log no.log: cannot be read: No such file"),
+        (("--nodes", "4", "--log", "no.log"), "--log: cannot read no.log: No such file"),
         (("all-reduce", "--nodes", "4"), "--nodes beside a scenario: leave one of the two out"),
         (("incast",), "incast: hosts of the groups client, server, and no collective"),
         (("--nodes", "4", "--scheme", "fast-lane"), "fast-lane"),

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from incast._core import ParameterError
+from incast._core import ParameterError, ScenarioError
+from incast.base import inputs
 
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "reduce")
 """The collectives whose bus bandwidth is defined."""
@@ -32,6 +33,7 @@ _DEVICE = re.compile(r"#\s+Rank\s+(\d+)\s")
 _LEFT = ("size", "count", "type", "redop", "root")
 _USUAL = (*_LEFT, *("time", "algbw", "busbw", "#wrong") * 2)
 _WORD_BYTES = 4
+_MOST_BYTES = 64_000_000
 # Those of which each rank has a part of the size.
 _SHARED = ("all-gather", "reduce-scatter", "all-to-all")
 
@@ -75,11 +77,9 @@ def read(path: Path) -> Log:
         ParameterError: The file cannot be read, or is no such log.
     """
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise ParameterError(
-            f"--log {path}: cannot be read: {error.strerror}; name a file that nccl-tests printed"
-        ) from None
+        text = inputs.read(path, _MOST_BYTES).decode("utf-8", errors="replace")
+    except ScenarioError as error:
+        raise ParameterError(f"--log: {error}; name a file that nccl-tests printed") from None
     return _of_json(text, str(path)) if text.lstrip().startswith("{") else of_text(text, str(path))
 
 

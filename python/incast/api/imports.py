@@ -108,6 +108,8 @@ def _is_job(files: Sequence[Path], formats: Sequence[str]) -> bool:
     if formats:
         return formats[0] in _JOBS
     first = Path(str(files[0]).replace(_RANK, "0"))
+    if not first.is_file():
+        return False  # a pipe may never begin; whoever reads it says so
     try:
         with first.open("rb") as opened:
             return _core.is_job(opened.read(4096))
