@@ -238,7 +238,7 @@ lock: $(TOOLS)  ## renew the locks in requirements
 	done
 
 clean:  ## remove everything that was made, results included
-	rm -rf $(VENV) target results .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) target crates/real/kernel/target results .pytest_cache .mypy_cache .ruff_cache
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
 	rm -f python/incast/*.so
 
