@@ -24,6 +24,7 @@ use incast_net::{
     HostConfig, IntakeConfig, LinkChange, LinkChangeKind, Network as Net, NetworkConfig,
     TraceConfig, WireFormat,
 };
+use incast_plan::application::Application;
 use incast_plan::flows::Flows;
 use incast_plan::random::purpose;
 use incast_plan::topology::{Node, Ports, Topology};
@@ -75,6 +76,11 @@ impl Built {
     /// The name of a flow's scheme.
     pub(crate) fn scheme_name(&self, flow: u32) -> &str {
         &self.mix.all()[usize::from(self.scheme_of(flow))].name
+    }
+
+    /// An application of a host, by its number there.
+    pub(crate) fn application(&self, host: u32, number: u16) -> &dyn Application {
+        &*self.net.hosts()[host as usize].applications()[number as usize]
     }
 }
 

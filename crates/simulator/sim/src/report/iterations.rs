@@ -89,9 +89,7 @@ pub(super) fn table(built: &Built) -> Option<Table> {
     if built.plan.jobs.is_empty() {
         return None;
     }
-    let hosts = built.net.hosts();
-    let application =
-        |host: u32, number: u16| &*hosts[host as usize].applications()[number as usize];
+    let application = |host, number| built.application(host, number);
     let rows: Vec<_> =
         job::numbered(&built.plan.jobs).flat_map(|job| rows(job, application)).collect();
     let end = built.net.now();

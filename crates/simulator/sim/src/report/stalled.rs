@@ -1,10 +1,13 @@
 //! The table of steps that wait for what will not come.
 
+use std::collections::BTreeMap;
+
 use incast_plan::application::{Awaiting, Outcome};
 use incast_plan::job::{self, Job};
 use incast_table::Table;
 
 use super::iterations::GROUP;
+use super::steps::awaits;
 use crate::build::Built;
 
 /// A step that waits.
@@ -12,9 +15,9 @@ struct Row<'a> {
     job: &'a Job,
     group: u64,
     host: u32,
+    /// The number of the application there.
+    application: u16,
     awaiting: Awaiting,
-    /// The host that does not send, or does not acknowledge.
-    peer: Option<u32>,
 }
 
 /// The table, if the run came to where nothing is left to happen and steps of jobs still wait.
@@ -22,23 +25,22 @@ pub(super) fn table(built: &Built) -> Option<Table> {
     if built.plan.jobs.is_empty() || !built.net.has_drained() {
         return None;
     }
-    let hosts = built.net.hosts();
-    let application =
-        |host: u32, number: u16| &*hosts[host as usize].applications()[number as usize];
+    let application = |host, number| built.application(host, number);
     let waiting = |(group, job)| {
-        let row = move |(host, number, awaiting): (u32, u16, Awaiting)| Row {
-            job,
-            group,
-            host,
-            awaiting,
-            peer: peer(built, (host, number), awaiting),
-        };
+        let row =
+            move |(host, application, awaiting)| Row { job, group, host, application, awaiting };
         Job::awaiting(job, application).into_iter().map(row)
     };
     let rows: Vec<_> = job::numbered(&built.plan.jobs).flat_map(waiting).collect();
     if rows.is_empty() {
         return None;
     }
+    let peers = peers(built);
+    // The host that does not send, or does not acknowledge.
+    let peer = |row: &Row<'_>| {
+        let Awaiting { slot, outcome, .. } = row.awaiting;
+        peers.get(&(outcome == Outcome::Sent, row.host, row.application, slot)).copied()
+    };
     let name = |host: u32| built.topology.hosts[host as usize].clone();
     let table = Table::new(
         "stalled",
@@ -54,29 +56,29 @@ pub(super) fn table(built: &Built) -> Option<Table> {
         u64::from(r.awaiting.step)
     })
     .column(("kind", "", "receive, or acknowledged, as in the table steps"), &rows, |r| {
-        let kind = match r.awaiting.outcome {
-            Outcome::Received => "receive",
-            Outcome::Sent => "acknowledged",
-        };
-        kind.to_owned()
+        awaits(r.awaiting.outcome).to_owned()
     })
     .column(
         ("peer", "", "host whose message or acknowledgement it waits for; empty if nobody sends it"),
         &rows,
-        |r| r.peer.map_or_else(String::new, name),
+        |r| peer(r).map_or_else(String::new, name),
     );
     Some(table)
 }
 
-/// The host at the far end of the flow that an application knows by a slot.
-fn peer(built: &Built, (host, application): (u32, u16), awaiting: Awaiting) -> Option<u32> {
-    let at_source = awaiting.outcome == Outcome::Sent;
-    let followed = |&(flow, _): &(u32, _)| {
-        built.flows.follower(flow, at_source) == Some((application, awaiting.slot))
-    };
-    let own = (0..)
-        .zip(built.flows.iter())
-        .filter(|(_, flow)| host == if at_source { flow.source } else { flow.destination });
-    let (_, flow) = own.into_iter().find(followed)?;
-    Some(if at_source { flow.destination } else { flow.source })
+/// The far ends of flows that applications follow: by whether it is the flow's source, host,
+/// application and slot.
+type Peers = BTreeMap<(bool, u32, u16, u32), u32>;
+
+fn peers(built: &Built) -> Peers {
+    let mut peers = Peers::new();
+    for (number, flow) in (0..).zip(built.flows.iter()) {
+        let ends = [(true, flow.source, flow.destination), (false, flow.destination, flow.source)];
+        for (at_source, host, peer) in ends {
+            if let Some((application, slot)) = built.flows.follower(number, at_source) {
+                peers.entry((at_source, host, application, slot)).or_insert(peer);
+            }
+        }
+    }
+    peers
 }

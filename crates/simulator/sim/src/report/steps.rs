@@ -1,5 +1,7 @@
 //! The tables of steps and of critical paths of jobs whose ends of steps are kept.
 
+use std::collections::BTreeMap;
+
 use incast_cc::Span;
 use incast_plan::application::Outcome;
 use incast_plan::critical::{Done, Stretch, StretchKind, Trail};
@@ -40,14 +42,14 @@ struct PathRow<'a> {
 
 /// The tables, if there are jobs whose ends of steps are kept.
 pub(super) fn tables(built: &Built, messages: &[Message], queues: &[QueueResult]) -> Vec<Table> {
-    let hosts = built.net.hosts();
-    let application =
-        |host: u32, number: u16| &*hosts[host as usize].applications()[number as usize];
+    let application = |host, number| built.application(host, number);
+    let links = built.topology.ports().switches.into_iter().flatten();
+    let ports: BTreeMap<_, _> = links.zip(0..).collect();
     let (mut steps, mut paths, mut kept) = (Vec::new(), Vec::new(), false);
     for (group, job) in job::numbered(&built.plan.jobs) {
         let Some((ranks, of)) = job.ranks(application).zip(job.kept.as_ref()) else { continue };
         kept = true;
-        let look = Look { built, job, group, kept: of, messages, queues };
+        let look = Look { built, job, group, kept: of, messages, queues, ports: &ports };
         let trail = Trail::of(&ranks);
         for rank in (0..).take(ranks.len()) {
             steps.extend(trail.done(rank).iter().map(|&done| look.step(rank, done)));
@@ -59,6 +61,14 @@ pub(super) fn tables(built: &Built, messages: &[Message], queues: &[QueueResult]
     if kept { vec![step_table(built, &steps), path_table(built, &paths)] } else { Vec::new() }
 }
 
+/// The kind of a step that awaits an outcome.
+pub(super) const fn awaits(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Received => "receive",
+        Outcome::Sent => "acknowledged",
+    }
+}
+
 /// A job with what the rows of its tables are made of.
 struct Look<'a> {
     built: &'a Built,
@@ -68,6 +78,8 @@ struct Look<'a> {
     /// All messages of the run, by flow and number.
     messages: &'a [Message],
     queues: &'a [QueueResult],
+    /// The switch port of each link that leaves one.
+    ports: &'a BTreeMap<(usize, usize), usize>,
 }
 
 impl<'a> Look<'a> {
@@ -80,11 +92,12 @@ impl<'a> Look<'a> {
             Step::Send { to, .. } => {
                 ("send", Some(part.to[to as usize]), self.message(rank, to, done.message))
             }
-            Step::Await { slot, outcome: Outcome::Received } => {
-                ("receive", Some(part.from[slot as usize]), None)
-            }
-            Step::Await { slot, outcome: Outcome::Sent } => {
-                ("acknowledged", Some(part.to[slot as usize]), None)
+            Step::Await { slot, outcome } => {
+                let ends = match outcome {
+                    Outcome::Received => &part.from,
+                    Outcome::Sent => &part.to,
+                };
+                (awaits(outcome), Some(ends[slot as usize]), None)
             }
         };
         StepRow { job, group, rank, done, kind, peer: far.map(|far| self.host(far.rank)), message }
@@ -136,11 +149,10 @@ impl<'a> Look<'a> {
             return None;
         }
         let links = built.host_paths.links(direction);
-        let ports = built.topology.ports();
-        let all = ports.switches.iter().flatten();
-        let on_way = all.enumerate().filter(|(_, link)| links.contains(link));
-        let lengths = on_way.map(|(port, _)| (port, self.queues[port].lengths.max));
-        lengths.filter(|(_, most)| !most.is_nan()).max_by(|a, b| a.1.total_cmp(&b.1))
+        let on_way = links.iter().filter_map(|link| self.ports.get(link));
+        let lengths = on_way.map(|&port| (port, self.queues[port].lengths.max));
+        let known = lengths.filter(|(_, most)| !most.is_nan());
+        known.max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))
     }
 }
 
