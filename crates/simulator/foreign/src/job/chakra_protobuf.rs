@@ -79,20 +79,38 @@ pub(super) fn read(
     }
 }
 
-/// The length of the next message; [`None`] at the end of the file.
-fn length(bytes: &mut dyn BufRead) -> std::io::Result<Option<u64>> {
+/// A number, seven bits in a byte.
+enum Number {
+    Whole(u64),
+    /// More bits than there are.
+    TooLong,
+    /// The bytes end before it.
+    Absent,
+}
+
+fn number(bytes: &mut (impl BufRead + ?Sized)) -> std::io::Result<Number> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
         let Some(&byte) = bytes.fill_buf()?.first() else {
-            return if shift == 0 { Ok(None) } else { Err(ErrorKind::UnexpectedEof.into()) };
+            let error = ErrorKind::UnexpectedEof.into();
+            return if shift == 0 { Ok(Number::Absent) } else { Err(error) };
         };
         bytes.consume(1);
         value |= u64::from(byte & 0x7f) << shift;
         if byte < 0x80 {
-            return Ok(Some(value));
+            return Ok(Number::Whole(value));
         }
     }
-    Ok(Some(u64::MAX))
+    Ok(Number::TooLong)
+}
+
+/// The length of the next message; [`None`] at the end of the file.
+fn length(bytes: &mut dyn BufRead) -> std::io::Result<Option<u64>> {
+    Ok(match number(bytes)? {
+        Number::Whole(length) => Some(length),
+        Number::TooLong => Some(u64::MAX),
+        Number::Absent => None,
+    })
 }
 
 /// A field of a message.
@@ -104,35 +122,29 @@ enum Field<'a> {
 }
 
 fn varint(rest: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, others) = rest.split_first()?;
-        *rest = others;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
+    match number(rest) {
+        Ok(Number::Whole(value)) => Some(value),
+        _ => None,
     }
-    None
+}
+
+/// The next `count` bytes.
+fn take<'a>(rest: &mut &'a [u8], count: u64) -> Option<&'a [u8]> {
+    let (taken, others) = rest.split_at_checked(usize::try_from(count).ok()?)?;
+    *rest = others;
+    Some(taken)
 }
 
 /// The number and the value of the next field.
 fn field<'a>(rest: &mut &'a [u8]) -> Option<(u64, Field<'a>)> {
     let key = varint(rest)?;
-    let mut take = |count: u64| {
-        let (taken, others) = rest.split_at_checked(usize::try_from(count).ok()?)?;
-        *rest = others;
-        Some(taken)
-    };
     let value = match key & 7 {
         0 => Field::Varint(varint(rest)?),
-        1 => Field::Fixed(u64::from_le_bytes(take(8)?.try_into().ok()?)),
-        5 => Field::Fixed(u32::from_le_bytes(take(4)?.try_into().ok()?).into()),
+        1 => Field::Fixed(u64::from_le_bytes(take(rest, 8)?.try_into().ok()?)),
+        5 => Field::Fixed(u32::from_le_bytes(take(rest, 4)?.try_into().ok()?).into()),
         2 => {
             let count = varint(rest)?;
-            let (taken, others) = rest.split_at_checked(usize::try_from(count).ok()?)?;
-            *rest = others;
-            Field::Bytes(taken)
+            Field::Bytes(take(rest, count)?)
         }
         _ => return None,
     };
