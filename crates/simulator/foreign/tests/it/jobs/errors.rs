@@ -227,12 +227,17 @@ fn a_collective_over_one_rank_is_refused() {
     }
 }
 
+/// A sample with the first `old` replaced.
+fn changed(sample: &[u8], old: &str, new: &str) -> String {
+    let whole = std::str::from_utf8(sample).unwrap();
+    assert!(whole.contains(old), "{old}");
+    whole.replacen(old, new, 1)
+}
+
 #[test]
 fn algorithms_of_msccl() {
-    let whole = std::str::from_utf8(RING).unwrap();
     let failed = |old: &str, new: &str| {
-        assert!(whole.contains(old), "{old}");
-        let text = whole.replacen(old, new, 1);
+        let text = changed(RING, old, new);
         read(&[("x", text.as_bytes())], None, Some(800)).unwrap_err().to_string()
     };
     for (old, new, expected) in [
@@ -268,7 +273,6 @@ fn algorithms_of_msccl() {
 
 #[test]
 fn workloads_of_simai() {
-    let whole = std::str::from_utf8(MICRO).unwrap();
     for (old, new, expected) in [
         (
             "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
@@ -298,8 +302,7 @@ fn workloads_of_simai() {
             "x:1: MICRO leaves no collective to any layer; take HYBRID_TRANSFORMER, or name collectives of weight gradients",
         ),
     ] {
-        assert!(whole.contains(old), "{old}");
-        let error = one(&whole.replacen(old, new, 1)).unwrap_err().to_string();
+        let error = one(&changed(MICRO, old, new)).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}\n    want {expected}");
     }
 }
