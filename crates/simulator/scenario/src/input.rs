@@ -139,8 +139,9 @@ pub(crate) fn base_name(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
 }
 
-/// Refuses what is no regular file, or has more than `most` bytes.
-fn regular(path: &Path, most: u64) -> Result<(), TextError> {
+/// The length of a file as the system tells it. Refuses what is no regular file, or has more than
+/// `most` bytes.
+fn regular(path: &Path, most: u64) -> Result<u64, TextError> {
     let about = std::fs::metadata(path)?;
     if !about.is_file() {
         let what = if about.is_dir() { "a directory" } else { "a device or a pipe" };
@@ -149,7 +150,7 @@ fn regular(path: &Path, most: u64) -> Result<(), TextError> {
     if about.len() > most {
         return Err(TextError::TooLong(most));
     }
-    Ok(())
+    Ok(about.len())
 }
 
 /// The text of a file, or the reason why it cannot be read. Devices and pipes are refused, since

@@ -122,7 +122,7 @@ impl Files {
         let unreadable = |reason| InputError::Unreadable { path: found.clone(), reason };
         if let Some(text) = self.texts.get(path) {
             if let Some(told) = text.strip_prefix(LARGE) {
-                if about(&found, MOST_OF_TRACE).map_err(unreadable)?.1 != told {
+                if about(&found, MOST_OF_TRACE).map_err(unreadable)? != told {
                     return Err(InputError::Changed(found));
                 }
                 let file = File::open(&found).map_err(|error| unreadable(error.into()))?;
@@ -130,23 +130,28 @@ impl Files {
             }
             return Ok(Box::new(Cursor::new(decoded(text).map_err(unreadable)?)));
         }
-        let (length, told) = about(&found, MOST_OF_TRACE).map_err(unreadable)?;
-        let mut file = File::open(&found).map_err(|error| unreadable(error.into()))?;
-        if *kept + length > MOST_OF_COPIES {
-            self.texts.insert(path.to_owned(), format!("{LARGE}{told}"));
-            return Ok(Box::new(BufReader::new(file)));
+        let open = || File::open(&found).map_err(|error| unreadable(error.into()));
+        let room = MOST_OF_COPIES - *kept;
+        if super::regular(&found, MOST_OF_TRACE).map_err(unreadable)? <= room {
+            // Some files of the system claim to be empty.
+            let mut bytes = Vec::new();
+            let read = open()?.take(room + 1).read_to_end(&mut bytes);
+            read.map_err(|error| unreadable(error.into()))?;
+            let length = bytes.len() as u64;
+            if length <= room {
+                *kept += length;
+                self.texts.insert(path.to_owned(), encoded(&bytes));
+                return Ok(Box::new(Cursor::new(bytes)));
+            }
         }
-        *kept += length;
-        let mut bytes = Vec::new();
-        let read = file.by_ref().take(MOST_OF_COPIES).read_to_end(&mut bytes);
-        read.map_err(|error| unreadable(error.into()))?;
-        self.texts.insert(path.to_owned(), encoded(&bytes));
-        Ok(Box::new(Cursor::new(bytes)))
+        let told = about(&found, MOST_OF_TRACE).map_err(unreadable)?;
+        self.texts.insert(path.to_owned(), format!("{LARGE}{told}"));
+        Ok(Box::new(BufReader::new(open()?)))
     }
 }
 
-/// The length of a file, and the text that tells it from others.
-fn about(path: &Path, most: u64) -> Result<(u64, String), TextError> {
+/// The text that tells a file from others.
+fn about(path: &Path, most: u64) -> Result<String, TextError> {
     super::regular(path, most)?;
     let mut file = File::open(path)?;
     let (mut hash, mut length, mut part) = (XxHash3_64::with_seed(0), 0, vec![0; 1 << 16]);
@@ -161,7 +166,7 @@ fn about(path: &Path, most: u64) -> Result<(u64, String), TextError> {
         }
         std::hash::Hasher::write(&mut hash, &part[..read]);
     }
-    Ok((length, format!("{length} B, XXH3 {:016x}\n", std::hash::Hasher::finish(&hash))))
+    Ok(format!("{length} B, XXH3 {:016x}\n", std::hash::Hasher::finish(&hash)))
 }
 
 /// A copy of bytes as a text.
