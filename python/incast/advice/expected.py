@@ -14,7 +14,7 @@ Half of what lies between a third and a quarter of a link."""
 
 @dataclass(frozen=True)
 class Reach:
-    """What one size should reach, and what it was measured to reach."""
+    """The bus bandwidth that one size should reach, and the one that was measured."""
 
     size: int
     """Bytes, as the collective counts them."""

@@ -1,8 +1,8 @@
 //! The critical path of an iteration: the chain of messages and computations that it lasted for.
 //!
-//! It is found from the end. The last step of the last host began when another step had ended, or
-//! ended when a message arrived, which its sender had posted when a step there had ended, and so on
-//! to a step that waited for nothing.
+//! The search begins at the end. The last step of the last host began when another step had ended,
+//! or ended when a message arrived, which its sender had posted when a step there had ended, and so
+//! on to a step that waited for nothing.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct Done {
     pub step: u32,
     /// The moment from which on nothing but its own work held it up.
     pub ready: Time,
-    /// Its end.
+    /// The end of the step.
     pub end: Time,
     /// The number of its message among all on its connection, of steps that have one.
     pub message: u32,

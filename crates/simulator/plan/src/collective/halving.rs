@@ -2,8 +2,9 @@
 //! back (Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in
 //! MPICH", 2005).
 //!
-//! It takes a power of two. Of other numbers of ranks, the first ones form couples: the second of a
-//! couple hands its data to the first, which takes part for both, and gets the result.
+//! The number of ranks is a power of two. Of other numbers of ranks, the first ones form couples:
+//! the second of a couple hands its data to the first, which takes part for both, and gets the
+//! result.
 
 use super::Operation;
 use super::pen::{After, Block, Pen};

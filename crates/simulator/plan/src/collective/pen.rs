@@ -16,7 +16,7 @@ pub(crate) struct Block {
 pub(super) const RESULT: u64 = 1 << 62;
 
 impl Block {
-    /// One of `parts` equal blocks, rounded up: the last ones may reach beyond this block.
+    /// A part of this block, one of `parts` equal ones, rounded up: the last may reach beyond it.
     pub(super) fn part(self, number: u32, parts: u32) -> Self {
         self.parts((number, number + 1), parts)
     }

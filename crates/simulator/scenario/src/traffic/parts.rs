@@ -21,7 +21,7 @@ const MOST_LASTING: usize = 8;
 /// The pace of a host.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
-    /// Its rounds.
+    /// The rounds.
     pub(super) rounds: Rounds,
     /// The most by which a round begins later, at random.
     pub(super) jitter: Span,
