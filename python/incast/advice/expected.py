@@ -55,12 +55,17 @@ class Expectation:
     """What a collective should reach on a cluster, size by size."""
 
     collective: str
+    """The collective, such as all-reduce."""
     algorithm: str
+    """The collective's algorithm."""
     scheme: str
+    """The congestion control."""
     ranks: int
+    """The number of ranks."""
     about: str
     """The cluster in words."""
     lines: tuple[Reach, ...]
+    """A line for each size, in ascending order."""
     explanations: tuple[Explanation, ...] = ()
     """Runs with a fault each, the nearest to what was measured first."""
 
