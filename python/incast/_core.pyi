@@ -369,6 +369,9 @@ class Scenario:
         node, and the delay in us.
         """
 
+    def hosts_called(self, name: str) -> list[str]:
+        """The hosts that traffic calls so, by name: a group, part of one, or one host."""
+
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __copy__(self) -> Scenario: ...

@@ -215,7 +215,7 @@ def of_scenario(scenario: Scenario) -> Cluster:
     groups = {re.sub(r"\d+$", "", name) for name in names}
     if jobs:
         group = str(jobs[0]["from"])
-        hosts = _called(group, names)
+        hosts = scenario.hosts_called(group)
     elif len(groups) == 1:
         (group,) = groups
         hosts = names
@@ -231,17 +231,6 @@ def of_scenario(scenario: Scenario) -> Cluster:
     ]
     about = f"{scenario.name}: {len(hosts)} hosts of {group}, {min(rates):g} Gb/s each"
     return Cluster(scenario, (group,), len(hosts), len(hosts), min(rates), about, hosts[0], own=own)
-
-
-def _called(name: str, hosts: list[str]) -> list[str]:
-    """The hosts that traffic calls so: one, a group, or part of a group."""
-    if name in hosts:
-        return [name]
-    part = re.fullmatch(r"(.+)\[(\d+)-(\d+)(?::(\d+))?\]", name)
-    if part is None:
-        return [host for host in hosts if re.fullmatch(re.escape(name) + r"\d+", host)]
-    numbers_of = range(int(part[2]), int(part[3]) + 1, int(part[4] or 1))
-    return [f"{part[1]}{number}" for number in numbers_of]
 
 
 def check(collective: str, algorithm: str | None) -> str:

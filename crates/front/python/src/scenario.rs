@@ -246,6 +246,17 @@ impl Scenario {
         Ok(dict)
     }
 
+    /// The hosts that traffic calls so, by name: a group, part of one, or one host.
+    fn hosts_called(&self, py: Python<'_>, name: String) -> PyResult<Vec<String>> {
+        let document = Arc::clone(&self.document);
+        heard(py, move || {
+            let scenario = document.scenario();
+            let net = topology(scenario);
+            let called = scenario.network.hosts_called(&name, &net);
+            called.into_iter().map(|host| net.hosts[host as usize].clone()).collect()
+        })
+    }
+
     fn __repr__(&self) -> String {
         format!("Scenario({:?})", self.document.name())
     }
